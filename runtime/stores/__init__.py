@@ -1,0 +1,241 @@
+"""Doors to storage: the two protocols every store speaks, and the URL that opens one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from runtime.values.json import Json, JsonObject
+from runtime.values.messages import Message, NewMessage, Row, Unreadable, Window
+from runtime.values.record import (
+    JournalItem,
+    Kind,
+    Layout,
+    Owner,
+    Settlement,
+    Turn,
+    TurnOrigin,
+    View,
+)
+
+
+class Threads(Protocol):
+    """What other people implement to keep threads (S10). `runtime.stores.contract` is its test suite."""
+
+    async def create(self, *, agent: str = "", state: Mapping[str, Json] | None = None) -> str:
+        """A new empty thread; returns its id."""
+        ...
+
+    async def append(self, thread: str, *messages: NewMessage) -> tuple[Message, ...]:
+        """Append all of `messages` in one transaction, durable; returns the rows with their seq (S1).
+
+        Raises UnknownThread.
+        """
+        ...
+
+    async def list_messages(self, thread: str, window: int) -> list[Message]:
+        """The newest `window` readable rows, oldest first; none for `window <= 0`, all for a larger one (S2, S3, S6).
+
+        Raises UnknownThread whatever the window (S4).
+        """
+        ...
+
+    async def length(self, thread: str) -> int:
+        """How many rows the thread holds, unreadable ones too. Raises UnknownThread."""
+        ...
+
+    async def fork(self, thread: str, seq: int) -> str:
+        """A thread that holds rows 1..`seq` of `thread` (0 to its length) and goes on at seq + 1 (S9).
+
+        Copies no rows. Raises UnknownThread, or BadInput for a `seq` outside the thread.
+        """
+        ...
+
+
+ThreadOrigin = Literal["seed", "user", "fork", "handoff", "imported", "recorded"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewThread:
+    """A thread to create. `seed` is a shipped name or an absolute path, `seed_digest` its SHA-256 in hex."""
+
+    agent: str = ""
+    origin: ThreadOrigin = "user"
+    name: str = ""
+    seed: str | None = None
+    seed_digest: str | None = None
+    state: JsonObject | None = None
+    parent: str | None = None
+    about: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A thread's row. `parent` is the base of a fork, `forked_at` its seq there; `length` counts rows.
+
+    `about` keeps what else its origin told: the tools and model of an imported request body, what was not carried.
+    """
+
+    id: str
+    agent: str
+    origin: ThreadOrigin
+    name: str
+    seed: str | None
+    seed_digest: str | None
+    state: JsonObject
+    created: datetime
+    length: int
+    parent: str | None = None
+    forked_at: int | None = None
+    about: JsonObject | None = None
+    status: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What a window takes of a thread: `rows` oldest first, the unreadable rows met among them, rows in all."""
+
+    rows: tuple[Message, ...]
+    unreadable: tuple[Unreadable, ...]
+    stored: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """A turn to open; see `Turn` for the fields. `owner` is the process that will run it."""
+
+    thread: str
+    kind: Kind
+    agent: str
+    window: Window
+    request: str
+    owner: Owner | None = None
+    origin: TurnOrigin = "run"
+    layout: Layout = "sections"
+    view: View | None = None
+    parent: str | None = None
+    parent_step: int | None = None
+    parent_call: str | None = None
+    rerun_of: str | None = None
+    experiment: str | None = None
+    cell: str | None = None
+    state: JsonObject | None = None
+    """The state the turn opens with; None is the thread's current one (views and children give their own)."""
+
+
+class Ledger(Protocol):
+    """What the Studio keeps besides the rows: threads with their origin, turns, journals, bodies. Ours (S10)."""
+
+    async def create_thread(self, new: NewThread, messages: Sequence[NewMessage] = ()) -> str:
+        """A thread with its first rows, in one transaction; returns its id."""
+        ...
+
+    async def thread(self, thread: str) -> Thread:
+        """Raises UnknownThread."""
+        ...
+
+    async def threads(self, *, limit: int | None = None) -> list[Thread]:
+        """The threads, newest activity first."""
+        ...
+
+    async def forks(self, thread: str) -> list[Thread]:
+        """The threads forked directly from `thread`, oldest first."""
+        ...
+
+    async def delete_thread(self, thread: str, *, with_forks: bool = False) -> tuple[str, ...]:
+        """Delete the thread with its turns; returns the ids deleted. Raises UnknownThread, ForksRemain, ThreadBusy."""
+        ...
+
+    async def select(self, thread: str, window: Window, *, upto: int | None = None) -> Selected:
+        """The newest `window` readable rows among rows 1..`upto` (None: all), as `list_messages` counts them.
+
+        `stored` is the number of rows among which was selected. Raises UnknownThread.
+        """
+        ...
+
+    async def rows(self, thread: str, first: int, last: int) -> list[Row]:
+        """The rows first..last (seq, inclusive; cut to what there is), unreadable ones in their place."""
+        ...
+
+    async def state(self, thread: str, *, seq: int | None = None) -> JsonObject:
+        """The thread's state, or as it was right after row `seq` was stored (S9; 0: at the start)."""
+        ...
+
+    async def open_turn(self, new: NewTurn, message: NewMessage | None = None) -> Turn:
+        """Open a turn; a root turn's user message is appended in the same transaction, durable (S5a).
+
+        A root turn without a view takes the thread's one place (S7): raises ThreadBusy if it is taken by a living
+        owner, and settles a dead owner's turn `failed` (`interrupted`) first. Raises UnknownThread.
+        """
+        ...
+
+    async def journal(
+        self,
+        turn: str,
+        items: Sequence[JournalItem],
+        *,
+        state: JsonObject | None = None,
+        bodies: Mapping[int, bytes] | None = None,
+    ) -> None:
+        """Append journal items in one transaction; `state` becomes the state of the thread (of the run, on a view),
+        `bodies` are request bodies by step, kept by size, newest first (A6)."""
+        ...
+
+    async def settle(
+        self,
+        turn: str,
+        items: Sequence[JournalItem],
+        settlement: Settlement,
+        *,
+        message: NewMessage | None = None,
+        state: JsonObject,
+        bodies: Mapping[int, bytes] | None = None,
+    ) -> Turn:
+        """End the turn in one transaction: last items, status, `state` as state_after, and the assistant message if
+        there is one (S5b). Frees the thread's place. Settling a settled turn again changes nothing and returns it."""
+        ...
+
+    async def renew(self, turns: Sequence[str]) -> None:
+        """Renew the leases of running turns (S7)."""
+        ...
+
+    async def interrupted(self, turn: Turn) -> bool:
+        """Whether a running turn's owner is gone: a dead pid on this host, elsewhere a lease over 15 s old (S7)."""
+        ...
+
+    async def turn(self, turn: str) -> Turn:
+        """Raises UnknownTurn."""
+        ...
+
+    async def turns(
+        self, thread: str, *, runs: bool = True, before: int | None = None, limit: int | None = None
+    ) -> list[Turn]:
+        """The thread's root turns, oldest first, with their runs on views if `runs`; no children.
+
+        `limit` takes the newest; `before` those with a number below it.
+        """
+        ...
+
+    async def children(self, turn: str) -> list[Turn]:
+        """The delegated turns below one turn, in the order they were opened."""
+        ...
+
+    async def items(self, turn: str) -> list[JournalItem]:
+        """A turn's journal. Raises UnknownTurn."""
+        ...
+
+    async def body(self, turn: str, step: int) -> bytes | None:
+        """The request body of a step as it went on the wire; None if it is pruned or was never sent."""
+        ...
+
+    async def changed(self) -> int:
+        """A number that differs when another connection has written since it was last asked (to follow live)."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Store(Threads, Ledger, Protocol):
+    """A store of ours: both protocols at once."""

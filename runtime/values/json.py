@@ -1,0 +1,41 @@
+"""JSON as a type, and the one way text from outside is made storable (S8)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+JsonObject: TypeAlias = Mapping[str, Json]
+
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """`text` with NUL and lone surrogates replaced by U+FFFD, so that every store gives back the same text (S8)."""
+    if text.isascii():
+        return text.replace("\x00", "\ufffd") if "\x00" in text else text
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def clean_json(value: Json) -> Json:
+    """`value` with every text inside it, keys too, made storable as `clean` does."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(key): clean_json(item) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [clean_json(item) for item in value]
+    return value
+
+
+def compact(value: Json) -> str:
+    """`value` as JSON without blanks, non-ASCII kept as it is: what a result looks like in text (A2)."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def as_text(value: Json) -> str:
+    """A text as it is, anything else as compact JSON (A2)."""
+    return value if isinstance(value, str) else compact(value)

@@ -1,0 +1,1 @@
+"""A Studio in the terminal that explains an agent's context."""
