@@ -1,0 +1,312 @@
+"""One table of actions: from it come the keys, the palette, the footer and the help.
+
+Every key here arrives on plain terminals and in tmux, and none is one that a text box takes for itself (ctrl+c apart,
+which copies if text is marked and stops the running turn otherwise). Esc never stops anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Focus = Literal["composer", "turns", "context", "model"]
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What decides which actions apply: where the focus is, and what stands on the screen.
+
+    `turn` is the number of the selected turn (0: none, or a run), `selected` that a record is shown, `coming` that it
+    is the *next* row, `running` that this app runs a turn, `busy` that the thread's one place is taken by whomever,
+    `line` the kind of the highlighted line (`row`, `turn`, `step` ...), `marked` how many turns are marked,
+    `overlay` that the window shown is not the one the turn was sent with.
+    """
+
+    focus: Focus = "composer"
+    thread: bool = True
+    selected: bool = True
+    coming: bool = False
+    run: bool = False
+    imported: bool = False
+    inside: bool = False
+    running: bool = False
+    busy: bool = False
+    seeded: bool = True
+    overlay: bool = False
+    text_marked: bool = False
+    draft: bool = False
+    runs: int = 0
+    marked: int = 0
+    turn: int = 0
+    line: str = ""
+    narrow: bool = False
+
+    @property
+    def browsing(self) -> bool:
+        """A pane has the focus, so letters are keys."""
+        return self.focus != "composer"
+
+
+def _always(now: Situation) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing a person can do on the main screen.
+
+    `keys` work while the composer has the focus and in browse mode, `typing` keys in the composer alone, `browse` keys
+    in browse mode alone. `label` is the palette's, `short` the footer's (`{turn}` is the selected turn's number),
+    `sentence` the help's. `when` says when it applies. `rank` orders the footer, 0 stands for the palette and help
+    alone. `own` keys are bound by a widget, not by the screen. `palette` is False for what makes no sense there.
+    """
+
+    id: str
+    label: str
+    sentence: str
+    keys: tuple[str, ...] = ()
+    typing: tuple[str, ...] = ()
+    browse: tuple[str, ...] = ()
+    short: str = ""
+    rank: int = 0
+    when: Callable[[Situation], bool] = _always
+    own: bool = False
+    palette: bool = True
+    priority: bool = False
+
+    def shown_key(self, now: Situation) -> str:
+        """The key that works in the present focus, as the footer writes it; empty if there is none."""
+        here = (*self.browse, *self.keys) if now.browsing else (*self.typing, *self.keys)
+        return written(here[0]) if here else ""
+
+    def text(self, now: Situation) -> str:
+        """The footer's word for it."""
+        return self.short.replace("{turn}", str(now.turn) if now.turn else "").rstrip()
+
+
+def _can_send(now: Situation) -> bool:
+    return now.thread and not now.busy
+
+
+def _can_rerun(now: Situation) -> bool:
+    return now.selected and not now.running and not now.inside
+
+
+def _can_compare(now: Situation) -> bool:
+    return now.marked == 2 or now.runs > 0 or now.run or (now.marked == 1 and now.selected)
+
+
+def _can_stop(now: Situation) -> bool:
+    return now.running or now.text_marked
+
+
+def _in_pane(now: Situation) -> bool:
+    return now.browsing
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action(
+        "send", "Send the request as the next turn",
+        "Sends what is typed as the next turn of this thread, with the window shown.",
+        typing=("enter",), short="send", rank=1, when=_can_send, own=True,
+    ),
+    Action(
+        "newline", "Begin a new line in the request", "Begins a new line in the request.",
+        typing=("ctrl+j",), rank=0, own=True, palette=False,
+    ),
+    Action(
+        "choose", "Fold, unfold or open the highlighted line",
+        "Folds or unfolds the highlighted line; opens a turn, a run, or a delegated turn.",
+        browse=("enter",), short="fold, open", rank=2, when=_in_pane, own=True, palette=False,
+    ),
+    Action(
+        "smaller", "A smaller window", "Shows the next smaller window beside the one that was sent.",
+        keys=("f3",), browse=("minus",), short="window −", rank=3, when=lambda now: now.thread,
+    ),
+    Action(
+        "larger", "A larger window", "Shows the next larger window beside the one that was sent.",
+        keys=("f4",), browse=("plus", "equals_sign"), short="+", rank=4, when=lambda now: now.thread,
+    ),
+    Action(
+        "window", "Type a window: a number or all", "Asks for a window: a whole number, or all.",
+        keys=("ctrl+g",), short="window…", rank=5, when=lambda now: now.thread,
+    ),
+    Action(
+        "digit", "Window 0 to 9", "A digit shows that window.",
+        browse=tuple("0123456789"), rank=0, when=lambda now: now.thread, palette=False,
+    ),
+    Action(
+        "all_rows", "Window all", "Shows the window that selects every stored message.",
+        browse=("a",), rank=0, when=lambda now: now.thread,
+    ),
+    Action(
+        "as_sent", "The window as it was sent", "Takes the what-if away: the record alone, as it was sent.",
+        keys=("f2",), browse=("full_stop",), short="as sent", rank=18, when=lambda now: now.overlay,
+    ),
+    Action(
+        "rerun", "Re-run the selected turn with the window shown",
+        "Runs the selected turn's request again, with the window shown, on a view of the thread as it was before it. "
+        "The thread does not change.",
+        keys=("ctrl+r",), browse=("r",), short="re-run turn {turn}", rank=6, when=_can_rerun,
+    ),
+    Action(
+        "reseed", "Reseed: a fresh thread from the same seed",
+        "Starts a fresh thread from the same seed (without a seed: an empty thread with the same agent).",
+        keys=("ctrl+n",), browse=("n",), short="reseed", rank=7, when=lambda now: now.thread,
+    ),
+    Action(
+        "fork", "Fork at the selected message",
+        "Starts a thread that holds the messages up to the highlighted one, and goes on from there.",
+        keys=("ctrl+t",), browse=("f",), short="fork", rank=8, when=lambda now: now.thread,
+    ),
+    Action(
+        "compare", "Compare two turns or runs",
+        "Compares the two marked turns, or the selected turn with its last re-run: contexts row by row, steps, answers "
+        "word by word.",
+        keys=("ctrl+l",), browse=("c",), short="compare", rank=9, when=_can_compare,
+    ),
+    Action(
+        "mark", "Mark the turn for a comparison", "Marks the highlighted turn or run for a comparison.",
+        browse=("space",), short="mark", rank=10, when=lambda now: now.focus == "turns" and now.line in ("turn", "run"),
+    ),
+    Action(
+        "why", "Why is ... in or out?",
+        "Asks for a message (by number or words) and says in one sentence why it is in the context, or why not.",
+        keys=("ctrl+f",), browse=("slash",), short="why?", rank=11, when=lambda now: now.selected or now.coming,
+    ),
+    Action(
+        "stop", "Stop the running turn",
+        "Stops the running turn at once; what it said so far stays in the record. Copies instead if text is marked.",
+        keys=("ctrl+c",), browse=("s",), short="stop", rank=12, when=_can_stop, priority=True,
+    ),
+    Action(
+        "browse", "Browse the panes", "Leaves the composer: letters become keys. Nothing is stopped.",
+        typing=("escape",), short="browse", rank=13, own=True, palette=False,
+    ),
+    Action(
+        "back", "Back to the request", "Leaves a delegated turn, else goes back to the composer. Nothing is stopped.",
+        browse=("escape",), short="back to the request", rank=13, when=_in_pane, palette=False,
+    ),
+    Action(
+        "wire", "The request body as it went on the wire",
+        "Shows the body of the highlighted step's request as it was sent, without headers or keys.",
+        browse=("w",), short="wire body", rank=14, when=lambda now: now.selected,
+    ),
+    Action(
+        "copy", "Copy the finding", "Copies what the screen has found as one sentence with its numbers.",
+        browse=("y",), short="copy finding", rank=15, when=lambda now: now.selected or now.coming,
+    ),
+    Action(
+        "save", "Save the finding, or the marked text, to a file", "Writes the finding, or the marked text, to a file.",
+        browse=("Y",), rank=0, when=lambda now: now.selected or now.coming or now.text_marked,
+    ),
+    Action(
+        "previous_turn", "The previous turn", "Selects the turn before.",
+        browse=("left_square_bracket",), short="previous", rank=16, when=lambda now: now.thread and now.browsing,
+    ),
+    Action(
+        "next_turn", "The next turn", "Selects the turn after; after the last comes the one that is not sent yet.",
+        browse=("right_square_bracket",), short="next turn", rank=17, when=lambda now: now.thread and now.browsing,
+    ),
+    Action(
+        "coming", "What the next turn would be sent", "Selects the next row: what the coming turn would be sent.",
+        browse=("x",), rank=0, when=lambda now: now.thread and not now.coming,
+    ),
+    Action(
+        "next_pane", "The next pane", "Goes to the next pane; on a narrow screen to the next tab.",
+        keys=("tab",), short="pane", rank=19, palette=False,
+    ),
+    Action(
+        "previous_pane", "The previous pane", "Goes to the pane before.",
+        keys=("shift+tab",), rank=0, palette=False,
+    ),
+    Action(
+        "open", "Open a thread, a seed or a file", "Opens a thread, a seed, or a conversation file of your own.",
+        keys=("ctrl+o",), browse=("o",), short="open thread, seed or file", rank=20,
+    ),
+    Action(
+        "palette", "Every action", "Lists every action; type to find one.",
+        keys=("ctrl+p",), short="every action", rank=21, palette=False,
+    ),
+    Action(
+        "help", "What is on this screen", "Says what is on this screen, what the words mean, and which keys work.",
+        keys=("f1",), browse=("question_mark",), short="help", rank=22,
+    ),
+    Action(
+        "theme", "Light or dark", "Changes between the dark and the light colours.", rank=0,
+    ),
+    Action(
+        "quit", "Quit", "Leaves the Studio; everything is saved. One line says how to come back.",
+        keys=("ctrl+q",), short="quit", rank=23, priority=True,
+    ),
+)  # fmt: skip
+
+BY_ID = {action.id: action for action in ACTIONS}
+
+_WRITTEN = {
+    "enter": "⏎",
+    "escape": "esc",
+    "tab": "⇥",
+    "shift+tab": "⇧⇥",
+    "space": "space",
+    "minus": "-",
+    "plus": "+",
+    "equals_sign": "=",
+    "slash": "/",
+    "question_mark": "?",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "full_stop": ".",
+}
+
+
+def written(key: str) -> str:
+    """A key as people read it: `^r`, `F3`, `⏎`."""
+    if key in _WRITTEN:
+        return _WRITTEN[key]
+    if key.startswith("ctrl+"):
+        return "^" + key.removeprefix("ctrl+")
+    return key.upper() if key.startswith("f") and key[1:].isdigit() else key
+
+
+def applies(id: str, now: Situation) -> bool:
+    """Whether the action applies now; True for names that are no action of the table."""
+    action = BY_ID.get(id)
+    return action is None or action.when(now)
+
+
+def bindings() -> Iterator[tuple[Action, str]]:
+    """Each key that the screen binds, with its action."""
+    for action in ACTIONS:
+        if not action.own:
+            for key in (*action.keys, *action.browse):
+                yield action, key
+
+
+def in_footer(now: Situation) -> list[tuple[str, str, Action]]:
+    """What the footer may show, in order: the key, the word, the action. Only what works here and applies."""
+    return [
+        (key, action.text(now), action)
+        for action in sorted(ACTIONS, key=lambda action: action.rank)
+        if action.rank and action.when(now) and (key := action.shown_key(now))
+    ]
+
+
+def in_palette(now: Situation) -> list[Action]:
+    """What the palette lists: every action that applies, in the order of the table."""
+    return [action for action in ACTIONS if action.palette and action.when(now)]
+
+
+def in_help() -> list[tuple[str, str, Action]]:
+    """Every action for the help: its keys while typing, its keys in browse mode, the action."""
+    return [
+        (" ".join(written(key) for key in (*action.typing, *action.keys)), _browse_keys(action), action)
+        for action in ACTIONS
+    ]
+
+
+def _browse_keys(action: Action) -> str:
+    if action.id == "digit":
+        return "0…9"
+    return " ".join(written(key) for key in action.browse)
