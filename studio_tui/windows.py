@@ -1,4 +1,4 @@
-"""The values of the window bar, the steps between them, and what a window means in words (X3)."""
+"""The values of the window bar and the steps between them; what a window means is said by `runtime.explain` (X3)."""
 
 from __future__ import annotations
 
@@ -30,47 +30,19 @@ def same(one: Window, other: Window) -> bool:
     return one == other or (isinstance(one, int) and isinstance(other, int) and one <= 0 and other <= 0)
 
 
-def in_words(window: Window, stored: int, *, request: bool = True, brief: bool = False) -> str:
-    """What a window means here: "3 = the request + the 2 messages before it".
-
-    `stored` counts the rows among which is selected, the request's too if it is one (`request`). `brief` says it
-    shorter, for narrow screens.
-    """
-    number = shown(window)
-    before = max(stored - 1, 0) if request else stored
-    if window == "all" or window >= stored:
-        return f"{number} = {_everything(stored, before, request=request)}"
-    if window <= 0:
-        alone = "" if brief or not request else ": the request alone"
-        return f"{number} = no stored messages{alone}"
-    if not request:
-        return f"{number} = the newest {_messages(window)}"
-    if window == 1:
-        return f"{number} = the request alone, as the newest message"
-    earlier = window - 1
-    if brief:
-        return f"{number} = the request + {earlier:,} before it"
-    return f"{number} = the request + the {_messages(earlier)} before it"
+def in_short(words: str) -> str:
+    """The words of `runtime.explain.window_words` for a narrow screen: `3 = the request + 2 before it`."""
+    return (
+        words.replace("+ the message before", "+ 1 before")
+        .replace("+ the ", "+ ")
+        .replace(" messages before", " before")
+    )
 
 
 def shown(window: Window, *, limit: int = 12) -> str:
     """A window as the bar writes it; a number of more than `limit` digits is cut in the middle."""
     text = str(window)
     return text if len(text) <= limit else f"{text[: limit - 4]}…{text[-3:]}"
-
-
-def _everything(stored: int, before: int, *, request: bool) -> str:
-    if stored == 0:
-        return "all of nothing: the thread is empty"
-    if request and before == 0:
-        return "everything: the request alone"
-    if request:
-        return f"everything: the request + all {_messages(before)} before it"
-    return f"everything: all {_messages(stored)}"
-
-
-def _messages(count: int) -> str:
-    return "message" if count == 1 else f"{count:,} messages"
 
 
 def _less(one: Window, other: Window) -> bool:

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.explain import window_words
 from runtime.values.messages import Window
-from studio_tui.windows import LADDER, in_words, ladder, larger, same, shown, smaller
+from studio_tui.windows import LADDER, in_short, ladder, larger, same, shown, smaller
 
 
 def test_the_bar_holds_the_usual_values_and_the_ones_in_use() -> None:
@@ -33,32 +34,10 @@ def test_stepping_up_and_down_ends_at_the_ends(window: Window) -> None:
     assert window == 0
 
 
-@pytest.mark.parametrize(
-    ("window", "stored", "words"),
-    [
-        (3, 14, "3 = the request + the 2 messages before it"),
-        (2, 14, "2 = the request + the message before it"),
-        (1, 14, "1 = the request alone, as the newest message"),
-        (0, 14, "0 = no stored messages: the request alone"),
-        (-3, 14, "-3 = no stored messages: the request alone"),
-        ("all", 14, "all = everything: the request + all 13 messages before it"),
-        (99, 14, "99 = everything: the request + all 13 messages before it"),
-        ("all", 1, "all = everything: the request alone"),
-        (0, 0, "0 = all of nothing: the thread is empty"),
-    ],
-)
-def test_X3_the_bar_says_in_words_what_n_means_here(window: Window, stored: int, words: str) -> None:
-    assert in_words(window, stored) == words
-
-
-def test_a_turn_without_an_envelope_has_no_request_among_its_rows() -> None:
-    assert in_words(3, 14, request=False) == "3 = the newest 3 messages"
-    assert in_words("all", 14, request=False) == "all = everything: all 14 messages"
-    assert in_words(0, 14, request=False) == "0 = no stored messages"
-
-
 def test_the_short_words_fit_80_columns() -> None:
-    assert in_words(3, 14, brief=True) == "3 = the request + 2 before it"
+    assert in_short(window_words(3, 14)) == "3 = the request + 2 before it"
+    assert in_short(window_words(2, 14)) == "2 = the request + 1 before it"
+    assert in_short(window_words("all", 14)) == "all = every stored message (14)"
 
 
 def test_S3_windows_of_zero_and_less_are_the_same_one() -> None:
