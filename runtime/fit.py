@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from runtime.pieces import price
 from runtime.values.items import AssistantStep, Item, Nudge, ToolCall, ToolResult
 from runtime.values.json import as_text, compact
 from runtime.values.messages import Role
@@ -45,8 +45,6 @@ LARGE: Final = 50_000
 
 _REMEMBERED: Final = 65_536
 
-_PIECE = re.compile(r"[^\r\n\w]?[A-Z]*[a-z]+|[^\r\n\w]?[A-Z]+|[0-9]{1,3}|[^\W_]| ?[^\s\w]+[\r\n/]*|_+|\s+")
-
 _counted: dict[tuple[int, int], int] = {}
 
 
@@ -55,7 +53,7 @@ def count(text: str) -> int:
     key = (hash(text), len(text))
     known = _counted.get(key)
     if known is None:
-        known = math.ceil(sum(map(_cost, _PIECE.findall(text))))
+        known = math.ceil(price(text))
         if len(_counted) >= _REMEMBERED:
             _counted.clear()
         _counted[key] = known
@@ -117,10 +115,3 @@ def parts(
     found["request"] += attachments
     found["tools"], found["transcript"], found["overhead"] = tools, transcript, REQUEST_OVERHEAD
     return found
-
-
-def _cost(piece: str) -> float:
-    length = len(piece)
-    if piece.isascii():
-        return 1.0 if length <= 9 else length / 6
-    return 0.73 * length if piece.isalpha() else 1.9 * length
