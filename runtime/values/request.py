@@ -47,7 +47,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The complete request of one step. `step` and `tier` count from 1; `brief` is the request's text (A4)."""
+    """The complete request of one step. `step` and `tier` count from 1; `brief` is the request's text (A4).
+
+    `number` is the turn's place among its thread's root turns, from 1; 0 when it has none (runs, children).
+    """
 
     sections: tuple[Section, ...]
     brief: str
@@ -58,6 +61,7 @@ class Request:
     step: int
     tier: int
     attachments: tuple[Attachment, ...] = ()
+    number: int = 0
 
     def section(self, name: SectionName) -> str:
         """The text of the section `name`, empty if it was left out."""

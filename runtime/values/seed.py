@@ -32,6 +32,7 @@ class ScriptEntry:
 
     `chunks` splits the text, `delay` is in seconds before each piece. `fail` is the failure's sentence, with `status`
     as HTTP status if given; `truncate` ends at the output limit; `empty` says nothing; `cut` ends the stream early.
+    `texts`, if any, are said in turn instead of `text`, one more each time the entry answers: a model that varies.
     """
 
     when: When = When()
@@ -46,6 +47,7 @@ class ScriptEntry:
     empty: bool = False
     cut: bool = False
     line: int | None = None
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
