@@ -279,7 +279,8 @@ class Turn:
 class TurnRecord:
     """The whole of a turn, folded from its journal (A6). See CLI.md for the same shape in JSON.
 
-    `children` maps the id of a delegate's call to the child's record (T8). `seconds` is None while it runs.
+    `children` maps the id of a delegate's call to the child's record (T8); call ids are distinct within a turn.
+    `seconds` is None while it runs.
     `number` is the turn's place among its thread's root turns, from 1 (0 for runs and children).
     """
 
@@ -313,10 +314,13 @@ class TurnRecord:
     view: View | None = None
     rerun_of: str | None = None
     parent: str | None = None
+    parent_call: str | None = None
     owner: Owner | None = None
     overflow: StepRecord | None = None
     children: Mapping[str, TurnRecord] | None = None
     handoff: JsonObject | None = None
+    writes: Mapping[int, JsonObject] | None = None
+    """What the tools of each step wrote to the state, by step (T4)."""
 
     @property
     def is_run(self) -> bool:

@@ -1,0 +1,57 @@
+"""Explaining a turn: the ledger of its thread, why a message is in or out, what another window would do (X).
+
+Pure functions on records and rows: nothing here reads a store or runs a model.
+"""
+
+from __future__ import annotations
+
+from runtime.explain.accounts import Account, InContext, LeftOutRows, NeverStored, ledger
+from runtime.explain.after import NextSees, StateChange, next_sees, repetition, state_changed_since
+from runtime.explain.why import Finding, why
+from runtime.explain.windows import (
+    WhatIf,
+    overflow_words,
+    since,
+    to_blame,
+    what_if,
+    window_cannot_help,
+    window_that_fits,
+)
+from runtime.explain.words import (
+    LEFT_OUT_WORDS,
+    UNSTORED_WORDS,
+    quoted,
+    ranges,
+    settlement,
+    turn_name,
+    window_words,
+)
+
+__all__ = [
+    "LEFT_OUT_WORDS",
+    "UNSTORED_WORDS",
+    "Account",
+    "Finding",
+    "InContext",
+    "LeftOutRows",
+    "NeverStored",
+    "NextSees",
+    "StateChange",
+    "WhatIf",
+    "ledger",
+    "next_sees",
+    "overflow_words",
+    "quoted",
+    "ranges",
+    "repetition",
+    "settlement",
+    "since",
+    "state_changed_since",
+    "to_blame",
+    "turn_name",
+    "what_if",
+    "why",
+    "window_cannot_help",
+    "window_that_fits",
+    "window_words",
+]

@@ -1,0 +1,114 @@
+"""What stays of a turn: what the next turn sees of it, what its tools changed, and what is said twice (A5, X6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from runtime.explain.words import plural
+from runtime.values.items import AssistantStep, Nudge, ToolResults
+from runtime.values.json import Json, as_text
+from runtime.values.record import ContextRecord, TurnRecord
+
+
+@dataclass(frozen=True, slots=True)
+class NextSees:
+    """What a later turn on the thread can and cannot see of this one, in words; empty where there is nothing."""
+
+    sees: tuple[str, ...]
+    not_sees: tuple[str, ...]
+
+
+def next_sees(record: TurnRecord) -> NextSees:
+    """What the next turn sees of this one (rows, and state through state views) and what it does not (S5)."""
+    sees: list[str] = []
+    unseen: list[str] = []
+    if record.stored_user is not None:
+        sees.append(f"the request (seq {record.stored_user})")
+    elif record.unstored_user is not None:
+        unseen.append("the request")
+    if record.stored_assistant is not None:
+        sees.append(f"the answer (seq {record.stored_assistant})")
+    elif _said(record):
+        unseen.append("the answer" if record.status == "completed" else "what was said of an answer")
+    changed = [] if record.is_run else state_changed_since(record)
+    if changed:
+        sees.append(f"the state it left ({', '.join(change.key for change in changed)})")
+    return NextSees(tuple(sees), (*unseen, *_transcript_only(record)))
+
+
+def _transcript_only(record: TurnRecord) -> list[str]:
+    if record.origin != "run":
+        return []
+    calls = sum(len(item.calls) for item in record.transcript if isinstance(item, AssistantStep))
+    results = sum(len(item.results) for item in record.transcript if isinstance(item, ToolResults))
+    nudges = sum(isinstance(item, Nudge) for item in record.transcript)
+    children = len(record.children or {})
+    counted = ((calls, "call"), (results, "result"), (nudges, "time asked again"), (children, "delegated turn"))
+    words = [plural(count, noun) for count, noun in counted if count]
+    return [word.replace("time asked agains", "times asked again") for word in words]
+
+
+def _said(record: TurnRecord) -> bool:
+    steps = [item for item in record.transcript if isinstance(item, AssistantStep)]
+    return bool(record.answer) or bool(steps and steps[-1].text)
+
+
+@dataclass(frozen=True, slots=True)
+class StateChange:
+    """A state value that this turn's tools changed after the state views were rendered (A5).
+
+    `before` and `after` are texts, None where the key was absent. `step` is the last step that set it, 0 if the
+    record does not tell. `shown` says that a state view had shown it: that text did not change.
+    """
+
+    key: str
+    before: str | None
+    after: str | None
+    step: int
+    shown: bool
+
+    @property
+    def sentence(self) -> str:
+        """The mark beside the state view: `step 1 set it to detailed; this text did not change`."""
+        who = f"step {self.step}" if self.step else "a tool"
+        what = f"set it to {self.after}" if self.after is not None else "removed it"
+        return f"{who} {what}; this text did not change" if self.shown else f"{who} {what}; no state view shows it"
+
+
+def state_changed_since(record: TurnRecord) -> list[StateChange]:
+    """What the turn's tools changed in the state, by key; the next turn's state views show it (A5)."""
+    before, after = record.state_before, record.state_after
+    section = record.context.section("state") if record.context is not None else None
+    lines = section.text.split("\n") if section is not None else []
+    return [
+        StateChange(
+            key, _text(before, key), _text(after, key), _setter(record, key), any(_shows(line, key) for line in lines)
+        )
+        for key in sorted({*before, *after})
+        if _text(before, key) != _text(after, key)
+    ]
+
+
+def _text(state: Mapping[str, Json], key: str) -> str | None:
+    return as_text(state[key]) if key in state else None
+
+
+def _shows(line: str, key: str) -> bool:
+    return line.startswith(f"{key}:")
+
+
+def _setter(record: TurnRecord, key: str) -> int:
+    return max((step for step, writes in (record.writes or {}).items() if key in writes), default=0)
+
+
+def repetition(context: ContextRecord) -> dict[int, tuple[str, ...]]:
+    """By seq, what stands twice in a context, in words (X6): the rows that are or say the same as the request."""
+    request = context.section("request")
+    found: dict[int, tuple[str, ...]] = {}
+    for row in context.rows:
+        if row.is_request:
+            found[row.seq] = ("is also the request, stored first",)
+        elif request is not None and row.text == request.text:
+            found[row.seq] = ("says the same as the request",)
+    return found
