@@ -1,0 +1,209 @@
+"""How a request becomes something the engine can run: the thread's agent, the window, the rows, the tools.
+
+Everything that can refuse a turn refuses it here, before anything is stored (Q1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from runtime import seeds
+from runtime.calls import Answers, Recorded, Stubbed, ToolMode, canonical
+from runtime.engine import Asked
+from runtime.errors import BadInput
+from runtime.plan import Resolver
+from runtime.records import read_opening, read_record, selected_before
+from runtime.source import Source
+from runtime.stores import NewTurn, Store, Thread
+from runtime.stores.owner import this_process
+from runtime.values.agent import Agent
+from runtime.values.items import AssistantStep, ToolResult, ToolResults
+from runtime.values.json import JsonObject, clean
+from runtime.values.messages import NewMessage, Window, read_window
+from runtime.values.record import Turn, TurnRecord, View
+from runtime.values.request import Attachment
+from runtime.values.seed import Seed
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What holds for one turn alone; None takes the agent's window, the thread's agent, the agent's chain."""
+
+    window: Window | None = None
+    agent: str | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a run changes besides: how tools answer, rows left out, rows with other text (X4, X7)."""
+
+    tools: ToolMode = "live"
+    drop: tuple[int, ...] = ()
+    edit: Mapping[int, str] | None = None
+
+
+class Asking:
+    """Makes `Asked` values from what a user asks for."""
+
+    def __init__(self, store: Store, resolver: Resolver) -> None:
+        self._store = store
+        self._resolver = resolver
+        self._seeds: dict[str, Seed] = {}
+        self._owner = this_process()
+
+    async def turn(
+        self, thread: str, text: str, *, brief: bool, overrides: Overrides, attachments: Sequence[Attachment]
+    ) -> Asked:
+        """A new root turn of `thread`. Raises UnknownThread, BadInput, ConfigurationError."""
+        text = clean(text)
+        if not text.strip():
+            raise BadInput("a request needs a text", field="request")
+        known = await self._store.thread(thread)
+        seed = self.seed_of(known)
+        agent = self.agent_of(known, seed, overrides.agent)
+        new = NewTurn(
+            thread,
+            "brief" if brief else "envelope",
+            agent.name,
+            _window(overrides.window, agent.window),
+            text,
+            owner=self._owner,
+        )
+        return Asked(
+            new,
+            self._resolver.plan(agent, seed, model=overrides.model),
+            Source(thread),
+            seed,
+            None if brief else NewMessage("user", text, _attached(attachments)),
+            attachments=tuple(attachments),
+        )
+
+    async def coming(self, thread: str, text: str, overrides: Overrides) -> tuple[Asked, Turn]:
+        """The turn that would come next, not opened: `text` counts as the newest row (X3)."""
+        known = await self._store.thread(thread)
+        seed = self.seed_of(known)
+        agent = self.agent_of(known, seed, overrides.agent)
+        last = await self._store.turns(thread, runs=False, limit=1)
+        number = last[-1].number + 1 if last else 1
+        new = NewTurn(thread, "envelope", agent.name, _window(overrides.window, agent.window), clean(text))
+        plan = self._resolver.plan(agent, seed, model=overrides.model)
+        asked = Asked(new, plan, Source(thread, known.length, asked=new.request), seed)
+        turn = Turn(
+            "", thread, "envelope", agent.name, new.window, new.request, known.created, known.state, number=number
+        )
+        return asked, turn
+
+    async def again(self, turn: str, overrides: Overrides, changes: Changes) -> Asked:
+        """A turn's request on a view of the point where it was asked (X4).
+
+        Raises UnknownTurn, ConfigurationError, and BadInput for a child turn or a row the turn could not see.
+        """
+        of = await self._store.turn(turn)
+        if of.kind == "child":
+            raise BadInput(f"turn {turn} was delegated; run its parent {of.parent} again", field="turn")
+        known = await self._store.thread(of.thread)
+        seed = self.seed_of(known)
+        agent = self._resolver.agent(overrides.agent or of.agent or known.agent, seed)
+        view = await self._view(of, changes)
+        new = NewTurn(
+            of.thread,
+            of.kind,
+            agent.name,
+            _window(overrides.window, of.window if overrides.agent is None else agent.window),
+            of.request,
+            owner=self._owner,
+            view=view,
+            rerun_of=of.id,
+            state=of.state_before,
+        )
+        return Asked(
+            new,
+            self._resolver.plan(agent, seed, model=overrides.model),
+            Source(of.thread, view.upto, view, of.request if of.kind == "envelope" else None),
+            seed,
+            answers=await self._answers(of, changes.tools),
+            previous=await self._before(of),
+        )
+
+    def find_seed(self, seed: str | Path | Seed) -> Seed:
+        """The seed itself, by shipped name, or read from a path. Raises BadInput.
+
+        A Seed made in Python is remembered by name, so that its threads find their agents and script again.
+        """
+        if isinstance(seed, Seed):
+            self._seeds[_key(seed)] = seed
+            return seed
+        known = self._seeds.get(str(seed))
+        if known is None or (known.file and not known.shipped):
+            known = self._seeds[str(seed)] = seeds.find_seed(str(seed))
+        return known
+
+    def seed_of(self, thread: Thread) -> Seed | None:
+        """The seed a thread came from, None if there was none. Raises BadInput if its file has gone."""
+        return self.find_seed(thread.seed) if thread.seed is not None else None
+
+    def agent_of(self, thread: Thread, seed: Seed | None, name: str | None = None) -> Agent:
+        """The agent called `name`, else the one that answers on `thread`. Raises ConfigurationError, BadInput."""
+        return self._resolver.agent(name or thread.agent or (seed.agent if seed else ""), seed)
+
+    async def _view(self, of: Turn, changes: Changes) -> View:
+        """The rows up to the one before the turn's own request; of a run, the rows that it saw."""
+        if of.view is not None:
+            upto = of.view.upto
+        elif of.stored_user is not None:
+            upto = of.stored_user - 1
+        else:
+            opening = await read_opening(self._store, of.id)
+            upto = opening.context.stored if opening else await self._store.length(of.thread)
+        edit = {seq: clean(text) for seq, text in (changes.edit or {}).items()}
+        for seq in (*changes.drop, *edit):
+            if not 1 <= seq <= upto:
+                raise BadInput(f"row {seq} is not among the rows 1 to {upto} before turn {of.id}", field="seq")
+        return View(upto, tuple(sorted(set(changes.drop))), edit or None)
+
+    async def _before(self, of: Turn) -> tuple[str, Sequence[int]] | None:
+        """The turn before the one that is run again, so that *since* means the same for both (X2)."""
+        opening = await read_opening(self._store, of.id)
+        if opening is None or opening.context.since.turn is None:
+            return None
+        return await selected_before(self._store, opening.context.since.turn)
+
+    async def _answers(self, of: Turn, mode: ToolMode) -> Answers | None:
+        if mode == "recorded":
+            return Recorded(recorded_results(await read_record(self._store, of, bodies=False)))
+        return Stubbed() if mode == "stubbed" else None
+
+
+def recorded_results(record: TurnRecord) -> dict[tuple[str, str], tuple[ToolResult, ...]]:
+    """The results of a record by name and arguments of their calls, in order (X4)."""
+    calls = {call.id: call for item in record.transcript if isinstance(item, AssistantStep) for call in item.calls}
+    found: dict[tuple[str, str], tuple[ToolResult, ...]] = {}
+    for item in record.transcript:
+        for result in item.results if isinstance(item, ToolResults) else ():
+            call = calls[result.id]
+            key = (call.name, canonical(call.arguments))
+            found[key] = (*found.get(key, ()), result)
+    return found
+
+
+def _key(seed: Seed) -> str:
+    return seed.name if seed.shipped or not seed.file else seed.file
+
+
+def _window(given: Window | None, own: Window) -> Window:
+    """A window given by a caller, in Python or as text; None is the turn's or agent's own. Raises BadInput (S3)."""
+    if given is None:
+        return own
+    if isinstance(given, bool) or not isinstance(given, int | str):
+        raise BadInput(f"a window is a whole number or all, not {given!r}", field="window")
+    return given if isinstance(given, int) else read_window(given, field="window")
+
+
+def _attached(attachments: Sequence[Attachment]) -> tuple[JsonObject, ...] | None:
+    """Attachments leave a part that names them; their bytes go with the request alone."""
+    if not attachments:
+        return None
+    return tuple({"type": "attachment", "name": one.name, "media_type": one.media_type} for one in attachments)
