@@ -14,8 +14,10 @@ from runtime.values.request import ToolSpec
 
 _QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|«([^»]+)»|`([^`]+)`|(?<!\w)\'([^\']+)\'(?!\w)')
 _NUMBER = re.compile(r"(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w]|[.,]\d)")
-_LINK = re.compile(r"(?:[\s:;,=\-–—]+|(?:about|for|on|the|an?|to|of|with|in|by|from|as|that|is)\b)+", re.IGNORECASE)
-_LINK_TO_BRIEF = re.compile(r"(?:[\s:;,=\-–—]+|(?:about|for|to|that)\b)+", re.IGNORECASE)
+_LINK = re.compile(
+    r"(?:[\s:;,=]+|[-–—]+\s|(?:about|for|on|the|an?|to|of|with|in|by|from|as|that|is)\b)+", re.IGNORECASE
+)
+_LINK_TO_BRIEF = re.compile(r"(?:[\s:;,=]+|[-–—]+\s|(?:about|for|to|that)\b)+", re.IGNORECASE)
 _YES = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 

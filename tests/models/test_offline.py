@@ -131,6 +131,8 @@ def test_rule_1_once_per_turn_and_the_other_named_tool_after_it() -> None:
         ("add 'it is' don't", {"a": {"type": "string"}}, {"a": "it is"}),
         ("add 1 2 3", {"a": {"type": "array", "items": {"type": "integer"}}}, {"a": [1, 2, 3]}),
         ("add lunch", {"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, {"a": "lunch"}),
+        ("add: -3 + 5", {"a": {"type": "string"}}, {"a": "-3 + 5"}),
+        ("add - for the lunch!", {"a": {"type": "string"}}, {"a": "lunch"}),
         ("add lunch", {"a": {"type": ["null", "string"]}}, {"a": "lunch"}),
         ("add", {"a": {"type": "object"}}, None),
         ("add", {"a": {"const": 4}}, {"a": 4}),
