@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime import seeds
 from runtime.calls import Answers, Recorded, Stubbed, ToolMode, canonical
 from runtime.engine import Asked
 from runtime.errors import BadInput
@@ -136,6 +135,8 @@ class Asking:
         if isinstance(seed, Seed):
             self._seeds[_key(seed)] = seed
             return seed
+        from runtime import seeds  # reads YAML: only threads that come from a file need it
+
         known = self._seeds.get(str(seed))
         if known is None or (known.file and not known.shipped):
             known = self._seeds[str(seed)] = seeds.find_seed(str(seed))

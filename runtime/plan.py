@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from runtime import agents as agent_files
 from runtime import tools as tool_room
 from runtime.context import offered
 from runtime.errors import ConfigurationError
@@ -86,7 +85,9 @@ class Resolver:
         if "/" in name or name.endswith((".yaml", ".yml")):
             return self._load(Path(name))
         if name not in self._read:
-            self._read[name] = (None, agent_files.shipped_agent(name))
+            from runtime import agents  # reads YAML: agents made in Python do without
+
+            self._read[name] = (None, agents.shipped_agent(name))
         return self._read[name][1]
 
     def foreign_tools(self, agent: Agent, seed: Seed | None = None) -> tuple[str, ...]:
@@ -142,14 +143,16 @@ class Resolver:
 
     def _load(self, path: Path) -> Agent:
         """The agent of a file, read again only when the file has changed."""
+        from runtime import agents
+
         try:
             stat = path.stat()
             stamp = (stat.st_mtime_ns, stat.st_size)
         except OSError:
-            return agent_files.load_agent(path)
+            return agents.load_agent(path)
         known = self._read.get(str(path))
         if known is None or known[0] != stamp:
-            known = self._read[str(path)] = (stamp, agent_files.load_agent(path))
+            known = self._read[str(path)] = (stamp, agents.load_agent(path))
         return known[1]
 
     def _chain(self, agent: Agent, model: str | None) -> tuple[TierSpec, ...]:

@@ -86,6 +86,11 @@ class Runtime:
     def allow_tools(self, allowed: bool) -> None:
         self._resolver.allow_tools = allowed
 
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The ids of the turns of this process that are under way, in the order they began."""
+        return tuple(self._engine.running)
+
     async def create_thread(
         self, *, agent: str = "", seed: str | Path | Seed | None = None, state: Mapping[str, Json] | None = None
     ) -> str:

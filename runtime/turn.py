@@ -7,9 +7,10 @@ made of.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 from runtime import fit
 from runtime.budget import Spending
@@ -31,7 +32,7 @@ from runtime.events import (
     Withdrawn,
 )
 from runtime.fold import not_run
-from runtime.models.chain import AttemptBegan, AttemptEnded, AttemptFailed, Chain, Tier
+from runtime.models.chain import AttemptBegan, AttemptEnded, AttemptFailed, Chain, ChainEvent, Tier
 from runtime.stores import Ledger
 from runtime.values.agent import BudgetName
 from runtime.values.items import AssistantStep, Item, Nudge, ToolCall, ToolResult, ToolResults
@@ -206,30 +207,31 @@ class Loop:
         now = self._streaming = Streaming(self.step, clock())
         truncated = False
         try:
-            async for event in work.chain.stream(self._prepare):
-                match event:
-                    case TextDelta(text):
-                        text = clean(text)
-                        now.text.append(text)
-                        work.emit(Streamed(turn.thread, turn.id, self.step, text))
-                    case Called(call):
-                        now.calls.append(self._distinct(call))
-                    case UsageReported(usage):
-                        now.usage = usage
-                    case Opaque(blocks):
-                        now.opaque = blocks
-                    case Sent(body):
-                        self._bodies[self.step] = self.bodies[self.step] = body
-                        now.sent = True
-                    case Ended(reason):
-                        truncated = reason == "length"
-                    case AttemptBegan(tier, model):
-                        now.model = model
-                        work.emit(StepBegan(turn.thread, turn.id, self.step, tier, model))
-                    case AttemptFailed():
-                        await self._failed(event, now)
-                    case AttemptEnded(_, model, seconds):
-                        self._add("attempt", self._attempt(now, "ok", seconds))
+            async with aclosing(cast("AsyncGenerator[ChainEvent, None]", work.chain.stream(self._prepare))) as events:
+                async for event in events:
+                    match event:
+                        case TextDelta(text):
+                            text = clean(text)
+                            now.text.append(text)
+                            work.emit(Streamed(turn.thread, turn.id, self.step, text))
+                        case Called(call):
+                            now.calls.append(self._distinct(call))
+                        case UsageReported(usage):
+                            now.usage = usage
+                        case Opaque(blocks):
+                            now.opaque = blocks
+                        case Sent(body):
+                            self._bodies[self.step] = self.bodies[self.step] = body
+                            now.sent = True
+                        case Ended(reason):
+                            truncated = reason == "length"
+                        case AttemptBegan(tier, model):
+                            now.model = model
+                            work.emit(StepBegan(turn.thread, turn.id, self.step, tier, model))
+                        case AttemptFailed():
+                            await self._failed(event, now)
+                        case AttemptEnded(_, model, seconds):
+                            self._add("attempt", self._attempt(now, "ok", seconds))
         except (ModelError, FitOverflow):
             self._add_step(AssistantStep(self.step, now.withdrawn, partial=True), now, clock() - now.began)
             raise
@@ -247,7 +249,7 @@ class Loop:
         limits = tier.limits
         if estimate + limits.reserve_tokens > limits.context_tokens:
             raise FitOverflow(
-                estimate=estimate, reserve=limits.reserve_tokens, limit=limits.context_tokens, parts={**parts}
+                estimate=estimate, reserve=limits.reserve_tokens, limit=limits.context_tokens, parts=_by_name(parts)
             )
         if self._streaming is not None:
             self._streaming.estimate, self._streaming.parts = estimate, parts
@@ -408,6 +410,10 @@ _BUDGET_WORDS: Mapping[BudgetName, str] = {
     "seconds": "seconds",
     "tokens": "tokens",
 }
+
+
+def _by_name(parts: Mapping[Part, int]) -> dict[str, int]:
+    return {str(part): tokens for part, tokens in parts.items()}
 
 
 def _used(now: Streaming, step: AssistantStep) -> int:
