@@ -83,7 +83,7 @@ def fold(
         at=turn.opened,
         seconds=(turn.settled - turn.opened).total_seconds() if turn.settled else None,
         context=context.context if context else None,
-        fit=_fit(context, steps, overflow),
+        fit=_fit(context, steps, settlement),
         steps=tuple(steps),
         transcript=tuple(transcript),
         tiers=tuple(attempts),
@@ -130,13 +130,15 @@ def not_run(step: AssistantStep, why: str) -> tuple[ToolResult, ...]:
     return tuple(ToolResult(call.id, call.name, why, error=True) for call in step.calls)
 
 
-def _fit(context: ContextItem | None, steps: Sequence[StepRecord], overflow: StepRecord | None) -> Fit | None:
+def _fit(context: ContextItem | None, steps: Sequence[StepRecord], settlement: Settlement | None) -> Fit | None:
     if context is None:
         return None
     estimates = [step.estimate for step in steps]
-    if overflow is not None:
-        estimates.append(overflow.estimate)
-    return Fit(context.limit, context.reserve, max(estimates, default=0))
+    limit = context.limit
+    if settlement is not None and settlement.overflow is not None:
+        estimates.append(settlement.overflow.estimate)
+        limit = limit if settlement.limit is None else settlement.limit
+    return Fit(limit, context.reserve, max(estimates, default=0))
 
 
 def _body(raw: bytes | None) -> Json:

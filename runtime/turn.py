@@ -353,7 +353,7 @@ class Loop:
     def _overflown(self, overflow: FitOverflow) -> Settlement:
         parts = self._parts()
         refused = StepRecord(self.step, overflow.estimate, parts, 0.0)
-        return Settlement("failed", "fit-overflow", str(overflow), overflow=refused)
+        return Settlement("failed", "fit-overflow", str(overflow), overflow=refused, limit=overflow.limit)
 
     def _cut(self, ran_out: BudgetName) -> Settlement:
         return Settlement("cut", ran_out, f"the budget of {_BUDGET_WORDS[ran_out]} is used up")

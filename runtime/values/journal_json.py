@@ -307,6 +307,7 @@ def settlement_json(settlement: Settlement) -> dict[str, Json]:
         "error": settlement.error,
         "answer": settlement.answer,
         "overflow": None if settlement.overflow is None else step_json(settlement.overflow),
+        "limit": settlement.limit,
     }
 
 
@@ -320,6 +321,7 @@ def settlement_from_json(value: JsonObject) -> Settlement:
         raw["error"],
         raw["answer"],
         None if overflow is None else step_from_json(overflow),
+        raw["limit"],
     )
 
 

@@ -167,13 +167,15 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """How a turn ended (T5). `overflow` is the estimate that did not fit, in parts; None unless `fit-overflow`."""
+    """How a turn ended (T5). `overflow` is the estimate that did not fit, in parts, and `limit` the room of the tier
+    it did not fit, in tokens; None unless `fit-overflow`."""
 
     status: Status
     reason: Reason | None = None
     error: str | None = None
     answer: str | None = None
     overflow: StepRecord | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
