@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Literal, Protocol
 
+from runtime.errors import BadInput
 from runtime.values.json import Json, JsonObject
 from runtime.values.messages import Message, NewMessage, Row, Unreadable, Window
 from runtime.values.record import (
@@ -123,6 +126,9 @@ class NewTurn:
     cell: str | None = None
     state: JsonObject | None = None
     """The state the turn opens with; None is the thread's current one (views and children give their own)."""
+    stored_user: int | None = None
+    stored_assistant: int | None = None
+    """Rows that were there before the turn (imported, recorded): what it asked and what it answered."""
 
 
 class Ledger(Protocol):
@@ -239,3 +245,43 @@ class Ledger(Protocol):
 
 class Store(Threads, Ledger, Protocol):
     """A store of ours: both protocols at once."""
+
+
+BODY_BYTES = 256 * 1024 * 1024
+"""How many bytes of request bodies a store keeps unless told otherwise (A6)."""
+
+
+def open_store(url: str, *, body_bytes: int = BODY_BYTES) -> Store:
+    """The store that `url` names: `memory:`, `sqlite:///relative.db`, `sqlite:////absolute.db`, or a plain path.
+
+    A file that is not there is made; its folder is not. `body_bytes` bounds the request bodies kept (A6). Raises
+    BadInput for a URL that names no store, StoreError for a file that is none of ours or cannot be written.
+    """
+    if url == "memory:":
+        from runtime.stores.memory import MemoryStore
+
+        return MemoryStore(body_bytes=body_bytes)
+    from runtime.stores.sqlite import SqliteStore
+
+    return SqliteStore(_path_of(url), body_bytes=body_bytes)
+
+
+def _path_of(url: str) -> Path:
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):", url)
+    if scheme is None:
+        path = url
+    elif scheme[1] == "sqlite" and url.startswith("sqlite:///"):
+        path = url.removeprefix("sqlite:///")
+    else:
+        known = "memory:, sqlite:///relative.db, sqlite:////absolute.db or a path"
+        raise BadInput(f"{_without_secrets(url)!r} names no store; give {known}", field="store")
+    if path == ":memory:":
+        raise BadInput("a store in memory is called memory:", field="store")
+    if not path.strip() or "\x00" in path or path.endswith("/"):
+        raise BadInput(f"{url!r} names no file", field="store")
+    return Path(path).expanduser()
+
+
+def _without_secrets(url: str) -> str:
+    """The URL without what follows its scheme if it could hold a password or a key (Q3)."""
+    return f"{url.partition(':')[0]}:..." if re.search(r"[@?]", url) else url

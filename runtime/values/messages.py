@@ -68,6 +68,8 @@ class NewMessage:
         if self.parts is not None:
             parts = tuple(cast(JsonObject, clean_json(part)) for part in self.parts)
             object.__setattr__(self, "parts", parts)
+        if self.source is not None:
+            object.__setattr__(self, "source", clean(self.source))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,293 @@
+"""Threads in SQLite: create, append, select, fork, delete, and the state at a point. Sync, on an open connection."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from runtime.errors import ForksRemain, UnknownThread
+from runtime.stores import NewThread, Selected, Thread
+from runtime.stores.ids import thread_id
+from runtime.stores.sqlite import rows
+from runtime.stores.turns import check_seq
+from runtime.values.journal_json import dumps, loads_object
+from runtime.values.json import JsonObject, clean
+from runtime.values.messages import Message, NewMessage, Unreadable, Window
+
+Segment: TypeAlias = tuple[int, int, int]
+"""A part of a base that a fork holds: (threads.id, rows up to this seq, turns up to this number); oldest first."""
+
+
+_BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a thread's rows are: its `threads.id`, the segments before its own rows, and how many rows in all."""
+
+    id: int
+    segments: Sequence[Segment]
+    length: int
+
+    @property
+    def start(self) -> int:
+        """How many rows come before its own."""
+        return self.segments[-1][1] if self.segments else 0
+
+    @property
+    def inherited(self) -> int:
+        """How many turns come before its own."""
+        return self.segments[-1][2] if self.segments else 0
+
+    def upto(self, seq: int | None) -> int:
+        """The rows 1..`seq` in number, None being all of them."""
+        return self.length if seq is None else min(max(0, seq), self.length)
+
+    def ranges(self, first: int, last: int) -> list[rows.Range]:
+        """Where the rows first..last are, newest range first."""
+        found: list[rows.Range] = []
+        holder = self.id
+        for n in range(len(self.segments) - 1, -2, -1):
+            start = self.segments[n][1] if n >= 0 else 0
+            if last > start:
+                found.append((holder, max(first, start + 1), last))
+                last = start
+            if first > start or n < 0:
+                break
+            holder = self.segments[n][0]
+        return found
+
+    def holder(self, seq: int) -> int:
+        """The `threads.id`, its own or a base's, that owns row `seq`."""
+        return next((base for base, upto, _ in self.segments if seq <= upto), self.id)
+
+
+_LOCATE = "SELECT id, segments, (SELECT max(seq) FROM messages WHERE thread = threads.id) FROM threads WHERE uid = ?"
+
+
+def locate(db: sqlite3.Connection, thread: str) -> Place:
+    """Raises UnknownThread; ids match exactly (S4)."""
+    # A text that is not ASCII is no id, and one with a lone surrogate could not even be asked for.
+    found = db.execute(_LOCATE, (thread,)).fetchone() if thread.isascii() else None
+    if found is None:
+        raise UnknownThread(thread)
+    id, segments, own = found
+    bases = () if segments == "[]" else json.loads(segments)
+    return Place(id, bases, own if own is not None else bases[-1][1] if bases else 0)
+
+
+def create(db: sqlite3.Connection, new: NewThread, at: datetime) -> tuple[str, Place]:
+    """A new thread without rows."""
+    state = dumps(new.state or {})
+    uid = _fresh(db)
+    id = _insert(db, uid, new, [], None, state, at)
+    return uid, Place(id, (), 0)
+
+
+def append(
+    db: sqlite3.Connection, place: Place, messages: Sequence[NewMessage], turn: str | None, at: datetime
+) -> tuple[Message, ...]:
+    """Append rows to a thread that was located in this transaction."""
+    if not messages:
+        return ()
+    first = rows.insert(db, place.id, place.length, messages, turn, at)
+    return rows.stored(first, place.length, messages, turn, at)
+
+
+def select(db: sqlite3.Connection, place: Place, window: Window, stored: int) -> Selected:
+    """The newest `window` readable rows of rows 1..`stored` (S2, S3, S6)."""
+    wanted = stored if window == "all" else min(max(0, window), stored)
+    found = rows.read(db, place.ranges(stored - wanted + 1, stored)) if wanted else []
+    kept = [row for row in found if isinstance(row, Message)]
+    if len(kept) == wanted:
+        return Selected(tuple(kept), (), stored)
+    kept.clear()
+    unreadable: list[Unreadable] = []
+    last = stored
+    while found and len(kept) < wanted:
+        for row in reversed(found):
+            if isinstance(row, Unreadable):
+                unreadable.append(row)
+            elif len(kept) < wanted:
+                kept.append(row)
+            else:
+                break
+        last = found[0].seq - 1
+        found = rows.read(db, place.ranges(max(1, last - _BATCH + 1), last)) if last else []
+    return Selected(tuple(reversed(kept)), tuple(reversed(unreadable)), stored)
+
+
+def fork(db: sqlite3.Connection, thread: str, seq: int, at: datetime) -> str:
+    """A thread that refers to rows 1..`seq` of `thread`. Raises UnknownThread, BadInput."""
+    place = locate(db, thread)
+    check_seq(seq, place.length)
+    known = db.execute("SELECT * FROM threads WHERE id = ?", (place.id,))
+    base = _named(known, known.fetchone())
+    new = NewThread(
+        base["agent"], "fork", base["name"], base["seed"], base["seed_digest"], None, thread, _object(base["about"])
+    )
+    uid = _fresh(db)
+    _insert(db, uid, new, _segments(db, place, seq), seq, _state_text(db, place, seq), at)
+    return uid
+
+
+def state(db: sqlite3.Connection, thread: str, seq: int | None) -> JsonObject:
+    """The state now, or right after row `seq` was stored; 0 is the start (S9)."""
+    place = locate(db, thread)
+    if seq is None:
+        return loads_object(db.execute("SELECT state FROM threads WHERE id = ?", (place.id,)).fetchone()[0])
+    check_seq(seq, place.length)
+    return loads_object(_state_text(db, place, seq))
+
+
+_DESCRIBED = """
+SELECT t.uid, t.agent, t.origin, t.name, t.seed, t.seed_digest, t.state, t.created,
+  (SELECT max(seq) FROM messages WHERE thread = t.id) AS own, t.segments, t.parent, t.forked_at, t.about, t.status,
+  max(t.born, coalesce((SELECT id FROM messages WHERE thread = t.id ORDER BY seq DESC LIMIT 1), 0)) AS touched
+FROM threads t
+"""
+
+
+def described(db: sqlite3.Connection, thread: str) -> Thread:
+    """Raises UnknownThread."""
+    place = locate(db, thread)
+    return _thread(db.execute(_DESCRIBED + "WHERE t.id = ?", (place.id,)).fetchone())
+
+
+def newest_first(db: sqlite3.Connection, limit: int | None) -> list[Thread]:
+    """All threads, the one in which a row was stored last (or that was created last) first."""
+    count = -1 if limit is None else min(max(0, limit), 2**62)
+    found = db.execute(_DESCRIBED + "ORDER BY touched DESC, t.id DESC LIMIT ?", (count,))
+    return [_thread(raw) for raw in found.fetchall()]
+
+
+def forks(db: sqlite3.Connection, thread: str) -> list[Thread]:
+    """The direct forks, oldest first. Raises UnknownThread."""
+    locate(db, thread)
+    found = db.execute(_DESCRIBED + "WHERE t.parent = ? AND t.forked_at IS NOT NULL ORDER BY t.id", (thread,))
+    return [_thread(raw) for raw in found.fetchall()]
+
+
+def with_forks(db: sqlite3.Connection, thread: str) -> list[tuple[int, str]]:
+    """The thread and everything forked from it, as (threads.id, uid), bases first. Raises UnknownThread."""
+    family = [(locate(db, thread).id, thread)]
+    for _, uid in family:
+        family += db.execute(
+            "SELECT id, uid FROM threads WHERE parent = ? AND forked_at IS NOT NULL", (uid,)
+        ).fetchall()
+    return family
+
+
+def check_forks(family: Sequence[tuple[int, str]], allowed: bool) -> None:
+    """Raises ForksRemain if the thread that leads `family` has forks and they may not go with it."""
+    if len(family) > 1 and not allowed:
+        raise ForksRemain(family[0][1], tuple(uid for _, uid in family[1:]))
+
+
+def delete_rows(db: sqlite3.Connection, thread: int) -> None:
+    """Delete a thread and its own rows; their insertion numbers are never given again."""
+    db.execute("UPDATE counters SET value = max(value, ?) WHERE name = 'messages'", (rows.next_id(db) - 1,))
+    db.execute("DELETE FROM messages WHERE thread = ?", (thread,))
+    db.execute("DELETE FROM threads WHERE id = ?", (thread,))
+
+
+_BEFORE = """
+SELECT number, began, ended, status, stored_user, stored_assistant, state_before, state_after FROM turns
+WHERE thread = ? AND began < ? AND parent_turn IS NULL AND view IS NULL ORDER BY began DESC, number DESC LIMIT 1
+"""
+
+
+def _segments(db: sqlite3.Connection, base: Place, seq: int) -> list[Segment]:
+    """The segments of a fork after row `seq`, resolved now so that depth costs nothing later (S9)."""
+    whole = [segment for segment in base.segments if segment[1] < seq]
+    if seq <= (whole[-1][1] if whole else 0):
+        return whole
+    holder = base.holder(seq)
+    turns = whole[-1][2] if whole else 0
+    newest = db.execute(_BEFORE, (holder, seq)).fetchone()
+    if newest is not None:
+        number, began, _, status, user, assistant, _, _ = newest
+        # A turn belongs to the fork if it had settled and all its rows are there.
+        turns = number if status != "running" and (assistant or user or began) <= seq else number - 1
+    return [*whole, (holder, seq, turns)]
+
+
+def _state_text(db: sqlite3.Connection, place: Place, seq: int) -> str:
+    if seq == 0:
+        holder = place.segments[0][0] if place.segments else place.id
+    else:
+        holder = place.holder(seq)
+        newest = db.execute(_BEFORE, (holder, seq)).fetchone()
+        if newest is not None:
+            _, _, ended, _, _, assistant, before, after = newest
+            settled = after is not None and ended is not None
+            text: str = after if settled and (seq == assistant or seq > ended) else before
+            return text
+    initial: str = db.execute("SELECT initial FROM threads WHERE id = ?", (holder,)).fetchone()[0]
+    return initial
+
+
+def _insert(
+    db: sqlite3.Connection,
+    uid: str,
+    new: NewThread,
+    segments: Sequence[Segment],
+    forked_at: int | None,
+    state: str,
+    at: datetime,
+) -> int:
+    values = {
+        "uid": uid,
+        "origin": new.origin,
+        "segments": json.dumps(segments),
+        "parent": new.parent,
+        "forked_at": forked_at,
+        "agent": clean(new.agent),
+        "name": clean(new.name),
+        "seed": None if new.seed is None else clean(new.seed),
+        "seed_digest": new.seed_digest,
+        "about": None if new.about is None else dumps(new.about),
+        "initial": state,
+        "state": state,
+        "born": rows.next_id(db) - 1,
+        "created": at.isoformat(),
+    }
+    sql = f"INSERT INTO threads ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})"
+    id = db.execute(sql, tuple(values.values())).lastrowid
+    assert id is not None
+    return id
+
+
+def _thread(raw: tuple[Any, ...]) -> Thread:
+    uid, agent, origin, name, seed, digest, state, created, own, segments, parent, forked_at, about, status, _ = raw
+    return Thread(
+        id=uid,
+        agent=agent,
+        origin=origin,
+        name=name,
+        seed=seed,
+        seed_digest=digest,
+        state=loads_object(state),
+        created=datetime.fromisoformat(created),
+        length=own if own is not None else (json.loads(segments) or [(0, 0, 0)])[-1][1],
+        parent=parent,
+        forked_at=forked_at,
+        about=_object(about),
+        status=status,
+    )
+
+
+def _object(text: str | None) -> JsonObject | None:
+    return None if text is None else loads_object(text)
+
+
+def _named(cursor: sqlite3.Cursor, raw: tuple[Any, ...]) -> dict[str, Any]:
+    return {column[0]: value for column, value in zip(cursor.description, raw, strict=True)}
+
+
+def _fresh(db: sqlite3.Connection) -> str:
+    return thread_id(lambda uid: db.execute("SELECT 1 FROM threads WHERE uid = ?", (uid,)).fetchone() is not None)

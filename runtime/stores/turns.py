@@ -1,0 +1,50 @@
+"""What every ledger decides the same way about turns: who takes the place, how pages are cut, what may be written."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from runtime.errors import BadInput
+from runtime.stores import NewTurn
+from runtime.values.messages import NewMessage
+from runtime.values.record import Settlement, Turn
+
+
+def takes_place(turn: Turn | NewTurn) -> bool:
+    """Whether a turn takes its thread's one place: a root turn that is no run on a view (S7)."""
+    return turn.view is None and turn.parent is None
+
+
+def check_message(turn: Turn | NewTurn, message: NewMessage | None) -> None:
+    """Raises BadInput if `turn` must not write rows: a run on a view, or a delegated turn (S5, X4)."""
+    if message is not None and not takes_place(turn):
+        what = "a run on a view" if turn.view is not None else "a delegated turn"
+        raise BadInput(f"{what} stores no message", field="message")
+
+
+def check_seq(seq: int, length: int) -> None:
+    """Raises BadInput for a `seq` outside 0..`length`."""
+    if not 0 <= seq <= length:
+        raise BadInput(f"row {seq} is outside the thread, which has {length}", field="seq")
+
+
+def interruption(turn: Turn) -> Settlement:
+    """How a turn ends whose process is gone (S7)."""
+    return Settlement("failed", "interrupted", f"the process that ran it ({turn.owner or 'unknown'}) is gone")
+
+
+def page_of_turns(newest: int, before: int | None, limit: int | None) -> range:
+    """The numbers of the turns to list: the newest `limit` among those below `before`.
+
+    Number 0 stands for the runs made before the first turn; they are listed with it.
+    """
+    if (limit is not None and limit <= 0) or (before is not None and before <= 1):
+        return range(0)
+    last = newest if before is None else min(newest, before - 1)
+    first = 1 if limit is None else max(1, last - limit + 1)
+    return range(0 if first == 1 else first, last + 1)
+
+
+def utc_now() -> datetime:
+    """The time, aware, UTC."""
+    return datetime.now(UTC)
