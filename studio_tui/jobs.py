@@ -49,7 +49,7 @@ Ended = Callable[[Job], Awaitable[None] | None]
 class Jobs:
     """The jobs of one app: at most one in each group; a second one of a group stops the first."""
 
-    def __init__(self, app: App[object]) -> None:
+    def __init__(self, app: App[None]) -> None:
         self._app = app
         self._running: dict[str, Job] = {}
 

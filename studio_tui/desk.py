@@ -1,0 +1,360 @@
+"""What lies on the desk: one thread with its turns, the turn under study, the window laid over it. No screen here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from runtime.errors import StudioError, UnknownTurn
+from runtime.values.messages import Message, Row, Window
+from runtime.values.record import ContextItem, ContextRecord, Turn, TurnRecord
+from studio_tui.live import LiveTurn, outline
+from studio_tui.views.turns import NEXT
+from studio_tui.windows import same
+
+if TYPE_CHECKING:
+    from runtime.explain import WhatIf
+    from runtime.stores import Thread
+    from runtime.threads import RunPlan, Runtime
+    from runtime.values.agent import Agent
+    from runtime.values.seed import Seed
+
+REMEMBERED = 400
+"""Whole records kept at once; older ones are read again when they are looked at."""
+
+EARLIER = 12
+"""How many turns before the selected one are read whole, to say what of them was never stored."""
+
+OFF_LOOP = 2_000
+"""Rows above which a what-if is counted in a thread of its own, so that the screen does not stand still."""
+
+
+@dataclass(eq=False, slots=True)
+class Desk:
+    """The state behind the main screen.
+
+    `turns` are the thread's root turns and runs, oldest first; `selected` is a turn's id or `NEXT`; `inside` are the
+    delegated turns entered below it. `window` is the window shown (None: as it was sent, and the agent's own for the
+    next turn). `marked` are turns to be compared. `live` follows the turn that this process runs.
+    """
+
+    runtime: Runtime
+    thread: Thread | None = None
+    agent: Agent | None = None
+    seed: Seed | None = None
+    turns: list[Turn] = field(default_factory=list)
+    forks: tuple[Thread, ...] = ()
+    selected: str = NEXT
+    inside: tuple[str, ...] = ()
+    window: Window | None = None
+    marked: tuple[str, ...] = ()
+    live: LiveTurn | None = None
+    plan: RunPlan | None = None
+    plan_problem: str = ""
+    preview: ContextItem | None = None
+    preview_problem: str = ""
+    what_if: WhatIf | None = None
+    rows: dict[int, Row] = field(default_factory=dict)
+    elsewhere: str = ""
+    _outlines: dict[str, tuple[Turn, TurnRecord]] = field(default_factory=dict)
+    _whole: OrderedDict[str, TurnRecord] = field(default_factory=OrderedDict)
+
+    @property
+    def record(self) -> TurnRecord | None:
+        """The record under study: the selected turn's, or the delegated one's that was entered."""
+        if self.selected == NEXT:
+            return None
+        record = self.whole(self.selected)
+        for child in self.inside:
+            below = (record.children or {}).values() if record is not None else ()
+            record = next((each for each in below if each.turn == child), None)
+        return record
+
+    @property
+    def root(self) -> TurnRecord | None:
+        """The selected turn's record, whichever delegated turn was entered."""
+        return None if self.selected == NEXT else self.whole(self.selected)
+
+    @property
+    def records(self) -> tuple[TurnRecord, ...]:
+        """The thread's turns and runs, oldest first; those not read whole have neither context nor steps."""
+        return tuple(self.whole(turn.id) or self._outline(turn) for turn in self.turns)
+
+    def records_near(self) -> tuple[TurnRecord, ...]:
+        """The whole records at hand of the turns just before the selected one, and its own."""
+        ids = [turn.id for turn in self.turns]
+        at = ids.index(self.selected) + 1 if self.selected in ids else len(ids)
+        found = (self.whole(id) for id in ids[max(at - EARLIER - 1, 0) : at])
+        return tuple(record for record in found if record is not None)
+
+    @property
+    def runs(self) -> tuple[TurnRecord, ...]:
+        """The re-runs of the selected turn (or the run's siblings), oldest first."""
+        of = self.of_runs
+        return tuple(self.whole(turn.id) or self._outline(turn) for turn in self.turns if of and turn.rerun_of == of)
+
+    @property
+    def of_runs(self) -> str | None:
+        """The turn whose re-runs belong to what is selected."""
+        turn = self.turn(self.selected)
+        return None if turn is None else turn.rerun_of or turn.id
+
+    @property
+    def next_window(self) -> Window:
+        """The window of the coming turn: the one shown, else the agent's."""
+        if self.window is not None:
+            return self.window
+        return self.agent.window if self.agent is not None else 6
+
+    @property
+    def running(self) -> bool:
+        """Whether this process runs a turn or a run of this thread."""
+        return self.live is not None and self.live.settled is None
+
+    @property
+    def busy(self) -> bool:
+        """Whether the thread's one place is taken, by this process or another."""
+        return self.running or (
+            any(turn.status == "running" and turn.view is None and turn.kind != "child" for turn in self.turns[-8:])
+            and not self.elsewhere.startswith("interrupted")
+        )
+
+    def turn(self, id: str) -> Turn | None:
+        """The turn's row, None if it is not of this thread."""
+        return next((turn for turn in reversed(self.turns) if turn.id == id), None)
+
+    def whole(self, id: str) -> TurnRecord | None:
+        """The whole record of a turn, as it is so far if it runs here; None if it was not read yet."""
+        if self.live is not None and self.live.root == id:
+            return self.live.record()
+        record = self._whole.get(id)
+        if record is not None:
+            self._whole.move_to_end(id)
+        return record
+
+    def roots(self) -> list[Turn]:
+        """The turns without the runs, oldest first."""
+        return [turn for turn in self.turns if turn.view is None]
+
+    async def open(self, thread: str, *, turn: str | None = None) -> None:
+        """Put another thread on the desk, its last turn selected (`turn`: that one). Raises UnknownThread."""
+        store = self.runtime.store
+        self.thread = await store.thread(thread)
+        self.agent = await self.runtime.agent_of(thread)
+        self.seed = await self.runtime.seed_of(thread)
+        await self.look_up_plan()
+        self.turns = await store.turns(thread)
+        self.forks = tuple(await store.forks(thread))
+        self.rows, self.marked, self.inside, self.live = {}, (), (), None
+        self._outlines.clear()
+        self._whole.clear()
+        roots = self.roots()
+        await self.select(turn or (roots[-1].id if roots else NEXT))
+
+    async def look_up_plan(self) -> None:
+        """What a turn would execute and send where; why none can run, if none can."""
+        assert self.thread is not None
+        try:
+            self.plan, self.plan_problem = await self.runtime.plan_of(self.thread.id), ""
+        except StudioError as error:
+            self.plan, self.plan_problem = None, str(error)
+
+    async def refresh(self) -> None:
+        """Read what has changed in the store: new turns, a turn's settlement, more rows, forks."""
+        if self.thread is None:
+            return
+        store = self.runtime.store
+        known = {turn.id: turn for turn in self.turns}
+        self.thread = await store.thread(self.thread.id)
+        self.turns = await store.turns(self.thread.id)
+        self.forks = tuple(await store.forks(self.thread.id))
+        for turn in self.turns:
+            if known.get(turn.id) != turn:
+                self._whole.pop(turn.id, None)
+        if self.live is not None and self.live.settled is not None:
+            self.keep(self.live.settled)
+            self.live = None
+        await self._look_elsewhere()
+        await self.select(self.selected)
+
+    async def select(self, id: str) -> None:
+        """Study another turn, or `NEXT`. Reads its record, the ones before it, and the rows the what-if needs."""
+        if id != self.selected:
+            self.inside = ()
+        self.selected = id
+        if id != NEXT:
+            try:
+                await self.read(id)
+            except UnknownTurn:
+                self.selected = NEXT
+        await self.overlay()
+
+    async def read(self, id: str) -> TurnRecord:
+        """The whole record of a turn or a run, read if it is not at hand. Raises UnknownTurn."""
+        record = self.whole(id)
+        if record is None or (record.status == "running" and not self._is_live(id)):
+            record = await self.runtime.record(id, bodies=False)
+            self.keep(record)
+        return record
+
+    async def read_around(self) -> bool:
+        """Read the turns just before the selected one and its runs; True if any was not at hand."""
+        ids = [turn.id for turn in self.turns]
+        at = ids.index(self.selected) if self.selected in ids else len(ids)
+        wanted = [*ids[max(at - EARLIER, 0) : at], *(run.turn for run in self.runs)]
+        missing = [id for id in wanted if self.whole(id) is None]
+        for id in missing:
+            await self.read(id)
+        return bool(missing)
+
+    def keep(self, record: TurnRecord) -> None:
+        """Remember a whole record."""
+        self._whole[record.turn] = record
+        self._whole.move_to_end(record.turn)
+        while len(self._whole) > REMEMBERED:
+            self._whole.popitem(last=False)
+
+    @property
+    def sent_window(self) -> Window | None:
+        """The window the record under study was sent with; None for the coming turn."""
+        record = self.record
+        return None if record is None else record.window
+
+    async def lay(self, window: Window | None) -> None:
+        """Lay another window over the record (None: take it away). The record stays what it is (X3)."""
+        self.window = window
+        await self.overlay()
+
+    async def overlay(self) -> None:
+        """Work out the what-if of the record under study and the window shown."""
+        from runtime.explain import what_if
+
+        record, window = self.record, self.window
+        self.what_if = None
+        if record is None or record.context is None or window is None or same(window, record.window):
+            return
+        rows = await self.rows_for(record.context, window)
+        if len(rows) > OFF_LOOP:
+            found = await asyncio.to_thread(what_if, record.context, rows, window)
+        else:
+            found = what_if(record.context, rows, window)
+        if self.record is record and self.window == window:
+            self.what_if = found
+
+    async def rows_for(self, context: ContextRecord, window: Window) -> list[Row]:
+        """The rows that `window` would select of what the context was selected from, unreadable ones among them."""
+        last = context.stored
+        if window == "all" or window >= last:
+            await self.load(1, last)
+            return [self.rows[seq] for seq in range(1, last + 1) if seq in self.rows]
+        first = max(last - max(window, 0) + 1, 1)
+        while True:
+            await self.load(first, last)
+            found = [self.rows[seq] for seq in range(first, last + 1) if seq in self.rows]
+            short = window - sum(isinstance(row, Message) for row in found)
+            if short <= 0 or first == 1:
+                return found
+            first = max(first - short, 1)
+
+    async def load(self, first: int, last: int) -> None:
+        """Read the rows first..last of the thread that are not at hand, a few thousand at a time."""
+        if self.thread is None:
+            return
+        last = min(last, self.thread.length)
+        missing = [seq for seq in range(first, last + 1) if seq not in self.rows]
+        while missing:
+            low = missing[0]
+            high = min(missing[-1], low + 1_999)
+            for row in await self.runtime.store.rows(self.thread.id, low, high):
+                self.rows[row.seq] = row
+            await asyncio.sleep(0)
+            missing = [seq for seq in missing if seq > high]
+
+    async def look_ahead(self, text: str) -> None:
+        """What the coming turn would be sent with `text` as its request (X3). Nothing is stored or run."""
+        if self.thread is None:
+            return
+        thread = self.thread.id
+        try:
+            found = await self.runtime.preview(thread, text, window=self.next_window)
+        except StudioError as error:
+            self.preview, self.preview_problem = None, str(error)
+            return
+        if self.thread.id == thread:
+            self.preview, self.preview_problem = found, ""
+
+    def mark(self, id: str) -> None:
+        """Mark a turn for a comparison, or take the mark away; two marks at most, the oldest goes."""
+        if id in self.marked:
+            self.marked = tuple(each for each in self.marked if each != id)
+        else:
+            self.marked = (*self.marked, id)[-2:]
+
+    async def pair(self) -> tuple[TurnRecord, TurnRecord] | None:
+        """What a comparison compares: the two marked turns, else the marked and the selected one, else the turn and
+        its last re-run (for a run: the turn it repeats and the run)."""
+        ids = list(self.marked)
+        if len(ids) == 1 and self.selected not in (NEXT, ids[0]):
+            ids.append(self.selected)
+        if len(ids) != 2:
+            of = self.of_runs
+            chosen = self.turn(self.selected)
+            runs = self.runs
+            if of is None or not runs or chosen is None:
+                return None
+            ids = [of, chosen.id if chosen.rerun_of else runs[-1].turn]
+        return await self.read(ids[0]), await self.read(ids[1])
+
+    def enter(self, child: str) -> bool:
+        """Enter a delegated turn of the record under study."""
+        record = self.record
+        if record is None or not any(each.turn == child for each in (record.children or {}).values()):
+            return False
+        self.inside = (*self.inside, child)
+        return True
+
+    def leave(self) -> bool:
+        """Leave the delegated turn that was entered last."""
+        if not self.inside:
+            return False
+        self.inside = self.inside[:-1]
+        return True
+
+    def step_turn(self, by: int) -> str:
+        """The id `by` places after the selected turn among the root turns, `NEXT` after the last."""
+        ids: Sequence[str] = [*(turn.id for turn in self.roots()), NEXT]
+        here = self.selected if self.selected in ids else self.of_runs
+        at = ids.index(here) if here in ids else len(ids) - 1
+        return ids[min(max(at + by, 0), len(ids) - 1)]
+
+    def requests(self) -> tuple[str, ...]:
+        """The requests sent on this thread, oldest first, equal neighbours once."""
+        found: list[str] = []
+        for turn in self.roots():
+            if turn.origin == "run" and turn.request and (not found or found[-1] != turn.request):
+                found.append(turn.request)
+        return tuple(found)
+
+    def _outline(self, turn: Turn) -> TurnRecord:
+        known = self._outlines.get(turn.id)
+        if known is None or known[0] != turn:
+            known = self._outlines[turn.id] = (turn, outline(turn))
+        return known[1]
+
+    def _is_live(self, id: str) -> bool:
+        return self.live is not None and self.live.root == id
+
+    async def _look_elsewhere(self) -> None:
+        """Say what runs on the thread in another process (S7): looking settles nothing."""
+        self.elsewhere = ""
+        for turn in self.turns[-8:]:
+            if turn.status == "running" and turn.view is None and not self._is_live(turn.id):
+                gone = await self.runtime.store.interrupted(turn)
+                self.elsewhere = (
+                    f"interrupted: the process of turn {turn.number} is gone"
+                    if gone
+                    else f"turn {turn.number} runs elsewhere ({turn.owner})"
+                )

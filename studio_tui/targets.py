@@ -1,0 +1,115 @@
+"""What the Studio is opened on: a thread, a turn, a seed, an agent, a conversation file, told apart by content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runtime.errors import BadInput, UnknownThread, UnknownTurn
+
+if TYPE_CHECKING:
+    from runtime.threads import Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to begin: a thread, one of its turns (None: its last), or a folder to pick from. `told` is said then."""
+
+    thread: str | None = None
+    turn: str | None = None
+    folder: Path | None = None
+    told: str = ""
+
+
+async def find(runtime: Runtime, target: str | None, *, seed: str | None, agent: str | None) -> Place:
+    """The place that is meant. Threads that are needed are made. Raises BadInput, ConfigurationError.
+
+    `target` and `seed` together are a contradiction. Neither: a place without a thread, to pick from.
+    """
+    if target is not None and seed is not None:
+        raise BadInput(f"open {target!r} or seed a thread with {seed!r}, not both", field="--seed")
+    if seed is not None:
+        return Place(await runtime.create_thread(seed=seed, agent=agent or ""))
+    if target is None:
+        return Place(await runtime.create_thread(agent=agent)) if agent else Place()
+    stored = await _stored(runtime, target)
+    if stored is not None:
+        return stored
+    path = Path(target).expanduser()
+    if path.is_dir():
+        return Place(folder=path)
+    if path.exists():
+        return await open_file(runtime, path, agent=agent)
+    return await _shipped(runtime, target, agent)
+
+
+async def open_file(runtime: Runtime, path: Path, *, agent: str | None = None) -> Place:
+    """A thread from a file: a seed and an agent file make a fresh one, a conversation is imported.
+
+    Raises BadInput with file, line and field.
+    """
+    kind = kind_of(path)
+    if kind == "seed":
+        return Place(await runtime.create_thread(seed=path, agent=agent or ""))
+    if kind == "agent":
+        if agent:
+            raise BadInput("this is an agent file; --agent names another one", file=str(path), field="--agent")
+        return Place(await runtime.create_thread(agent=str(path)))
+    return await _imported(runtime, path)
+
+
+def kind_of(path: Path) -> str:
+    """`seed`, `agent` or `conversation`, by what the file begins with. Raises BadInput if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(65_536)
+    except OSError as error:
+        raise BadInput(f"it cannot be read: {error.strerror}", file=str(path)) from error
+    text = head.decode("utf-8-sig", "replace")
+    if text.lstrip().startswith(("{", "[")):
+        return "conversation"
+    for line in text.split("\n"):
+        key = line.partition(":")[0].rstrip()
+        if key in ("seed", "messages", "script", "try", "expect"):
+            return "seed"
+        if key in ("agent", "instructions", "historyWindow", "tiers"):
+            return _of_agent_key(text)
+    return "seed" if path.suffix in (".yaml", ".yml") else "conversation"
+
+
+def _of_agent_key(text: str) -> str:
+    """Seeds name an agent too; an agent file has no `seed` and no `messages`."""
+    keys = {line.partition(":")[0].rstrip() for line in text.split("\n")}
+    return "seed" if keys & {"seed", "messages"} else "agent"
+
+
+async def _stored(runtime: Runtime, target: str) -> Place | None:
+    """The thread, or the turn, that has exactly this id."""
+    try:
+        await runtime.store.thread(target)
+        return Place(target)
+    except UnknownThread:
+        pass
+    try:
+        turn = await runtime.store.turn(target)
+    except UnknownTurn:
+        return None
+    while turn.parent is not None:
+        turn = await runtime.store.turn(turn.parent)
+    return Place(turn.thread, turn.id)
+
+
+async def _shipped(runtime: Runtime, name: str, agent: str | None) -> Place:
+    from runtime.seeds import shipped_seed_names
+
+    if name in shipped_seed_names():
+        return Place(await runtime.create_thread(seed=name, agent=agent or ""))
+    raise BadInput(
+        f"{name!r} is no thread or turn of this store, no file or folder, and no shipped seed "
+        f"({', '.join(shipped_seed_names())})"
+    )
+
+
+async def _imported(runtime: Runtime, path: Path) -> Place:
+    raise BadInput("not yet", file=str(path))
