@@ -19,7 +19,7 @@ PIECE = 4096
 BLANKS = 256
 """Characters at the end of a piece that may be left to the next one to end it at a blank."""
 
-EAGER = 2000
+EAGER = 600
 """Panes with more lines than this are estimated at one row a line until they are looked at."""
 
 
