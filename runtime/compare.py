@@ -285,22 +285,36 @@ def _opcodes(one: list[str], other: list[str]) -> list[tuple[Literal["=", "A", "
 
 
 def _joined(pieces: Iterable[tuple[Literal["=", "A", "B"], str]]) -> tuple[Piece, ...]:
-    """Pieces without the empty ones; between two common runs what only A has stands before what only B has."""
+    """Pieces without the empty ones; between two common runs what only A has stands before what only B has.
+
+    White space that is common between two changes belongs to both, so that a changed phrase reads as one.
+    """
     found: list[Piece] = []
     lost = {"A": "", "B": ""}
-
-    def let_go() -> None:
-        found.extend(Piece(sign, lost[sign]) for sign in ("A", "B") if lost[sign])
-        lost.update(A="", B="")
-
+    blank = ""
     for sign, text in pieces:
+        if not text:
+            continue
         if sign != "=":
+            lost["A"], lost["B"] = lost["A"] + blank, lost["B"] + blank
             lost[sign] += text
-        elif text:
-            let_go()
-            found.append(Piece("=", text))
-    let_go()
-    return tuple(found)
+            blank = ""
+        elif text.isspace() and not blank and any(lost.values()):
+            blank = text
+        else:
+            found += _let_go(lost, blank + text)
+            blank = ""
+    return tuple(found + _let_go(lost, blank))
+
+
+def _let_go(lost: dict[str, str], common: str) -> list[Piece]:
+    """The changes gathered so far, then what is common after them."""
+    pieces = [Piece(sign, lost[sign]) for sign in _SIDES if lost[sign]]
+    lost.update(A="", B="")
+    return [*pieces, Piece("=", common)] if common else pieces
+
+
+_SIDES: tuple[Literal["A", "B"], ...] = ("A", "B")
 
 
 def _finding(comparison: Comparison) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from runtime.explain.accounts import Account, InContext, LeftOutRows, NeverStored, ledger
 from runtime.explain.after import NextSees, StateChange, next_sees, repetition, state_changed_since
+from runtime.explain.finding import finding
 from runtime.explain.why import Finding, why
 from runtime.explain.windows import (
     WhatIf,
@@ -38,6 +39,7 @@ __all__ = [
     "NextSees",
     "StateChange",
     "WhatIf",
+    "finding",
     "ledger",
     "next_sees",
     "overflow_words",

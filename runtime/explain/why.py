@@ -111,8 +111,13 @@ def _about_text(
     if not wanted.strip():
         return Finding("nothing was asked for: name a seq or a text", "nowhere", record.window)
     matches = _rows_that_say(accounts, wanted, rows, context.stored)
+    own = next((row.seq for row in context.rows if row.is_request), record.stored_user)
+    if matches == (own,):
+        never = _in_never_stored(record, accounts, wanted, quoted(text), rows)
+        if never is not None:
+            return _with_matches(never, matches, f"; seq {own}, the request itself, says it too")
     if matches:
-        seq = _most_telling(accounts, matches)
+        seq = _most_telling(accounts, tuple(seq for seq in matches if seq != own) or matches)
         found = _about_row(record, context, accounts, seq, f" says {quoted(text)} and")
         others = tuple(other for other in matches if other != seq)
         return _with_matches(found, matches, _others(accounts, others))
@@ -134,7 +139,7 @@ def _rows_that_say(accounts: Sequence[Account], wanted: str, rows: Sequence[Row]
 
 
 def _most_telling(accounts: Sequence[Account], matches: Sequence[int]) -> int:
-    """The newest match in the context, else the newest that a window would include, else the newest."""
+    """Of rows besides the request, the newest in the context, else the newest that a window would include."""
     included = {account.seq for account in accounts if isinstance(account, InContext)}
     here = [seq for seq in matches if seq in included]
     if here:
@@ -214,9 +219,9 @@ def _in_never_stored(
         return None
     account = found[-1]
     who = _WHO[account.what].format(name=account.name, step=account.step)
-    more = f" (and {len(found) - 1} more such places)" if len(found) > 1 else ""
+    more = f" (and in {len(found) - 1} more such places)" if len(found) > 1 else ""
     sentence = (
-        f"no stored message says {said}: {who} of {account.turn_name} did{more}, {account.reason}: "
+        f"{said} stands in {who} of {account.turn_name}{more}, {account.reason}: "
         f"{UNSTORED_WORDS[account.reason]}, so no window brings it to {turn_name(record)}"
     )
     return Finding(sentence, "never-stored", record.window, reason=account.reason, turn=account.turn)

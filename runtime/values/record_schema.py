@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Literal, NotRequired
 
+from runtime.values.json import JsonObject
 from runtime.values.messages import Role
 from runtime.values.record import Kind, Layout, LeftOutReason, Reason, Status, TurnOrigin, UnstoredReason
 from runtime.values.request import SectionName
@@ -219,7 +220,7 @@ class RecordJson(TypedDict):
     rerun_of: NotRequired[str | None]
 
 
-def turn_schema() -> dict[str, object]:
+def turn_schema() -> JsonObject:
     """The JSON Schema of a turn record."""
     from pydantic import TypeAdapter
 

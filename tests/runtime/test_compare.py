@@ -114,6 +114,11 @@ def test_X5_answers_word_by_word() -> None:
     assert [(p.sign, p.text) for p in pieces] == [("=", "It is due on "), ("A", "Monday"), ("B", "the 5th"), ("=", ".")]
 
 
+def test_X5_a_changed_phrase_reads_as_one() -> None:
+    pieces = words("no idea at all", "on the fifth at all")
+    assert [(p.sign, p.text) for p in pieces] == [("A", "no idea"), ("B", "on the fifth"), ("=", " at all")]
+
+
 @given(st.text(alphabet="ab \n.é", max_size=60), st.text(alphabet="ab \n.é", max_size=60))
 def test_X5_the_pieces_give_both_answers_back(a: str, b: str) -> None:
     pieces = words(a, b)

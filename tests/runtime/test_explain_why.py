@@ -99,10 +99,23 @@ def test_X1_a_tool_result_of_an_earlier_turn_is_named(turn_on: Any, rows_of: Any
     rows = rows_of("u q", "a ok", "u how much?")
     found = ask(turn_on(rows), "300 EUROS", rows, [earlier])
     assert found.sentence == (
-        'no stored message says "300 EUROS": a result of balance in step 1 of turn 2 did, transcript-only: '
+        '"300 EUROS" stands in a result of balance in step 1 of turn 2, transcript-only: '
         "calls and results live in their own turn and are never stored, so no window brings it to turn 3"
     )
     assert (found.verdict, found.reason, found.turn) == ("never-stored", "transcript-only", "turn-2")
+
+
+def test_X8_the_request_itself_is_the_last_to_be_named(turn_on: Any, rows_of: Any, call_of: Any) -> None:
+    rows = rows_of("u the draft is due", "a ok", "u when is the draft due?")
+    found = ask(turn_on(rows, window=1), "draft", rows)
+    assert (found.seq, found.needs) == (1, 3)
+    assert found.sentence.endswith("; also said by seq 3, in the context")
+    alone = ask(turn_on(rows[1:], window=1), "draft", rows[1:])
+    assert (alone.seq, alone.verdict) == (3, "in")
+    earlier = turn_on(rows_of("u q"), number=2, transcript=(*call_of("find", {}, "Draft!"), AssistantStep(2, "ok")))
+    told = ask(turn_on(rows[1:], window=1), "draft", rows[1:], [earlier])
+    assert told.reason == "transcript-only"
+    assert told.sentence.endswith("; seq 3, the request itself, says it too")
 
 
 def test_C27_a_stopped_answer_is_named(turn_on: Any, rows_of: Any) -> None:
@@ -118,7 +131,7 @@ def test_C27_a_stopped_answer_is_named(turn_on: Any, rows_of: Any) -> None:
     rows = rows_of("u q", "u again")
     found = ask(turn_on(rows), "hello", rows, [earlier])
     assert found.reason == "turn-stopped"
-    assert "the answer of turn 2 did, turn-stopped" in found.sentence
+    assert '"hello" stands in the answer of turn 2, turn-stopped: ' in found.sentence
 
 
 def test_a_text_in_the_state_view_is_found_there(turn_on: Any, rows_of: Any) -> None:

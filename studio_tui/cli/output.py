@@ -1,0 +1,53 @@
+"""What the command prints: one JSON document or text on stdout, words for people on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+
+from runtime.values.json import Json
+from studio_tui.visible import visible
+
+
+def print_json(value: Json) -> None:
+    """One JSON document and nothing else on stdout; control characters are escaped as JSON does."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=_plain) + "\n")
+
+
+def print_text(text: str) -> None:
+    """Text on stdout: what a control character would do is drawn instead (Q2)."""
+    sys.stdout.write(visible(text) + "\n")
+
+
+def tell(text: str) -> None:
+    """Words for people, on stderr."""
+    try:
+        sys.stderr.write(visible(text) + "\n")
+    except OSError:
+        return
+
+
+def one_line(text: str, limit: int = 72) -> str:
+    """`text` on one line, its end cut off beyond `limit` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def columns(rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:
+    """Rows of cells as aligned lines, two blanks between columns; those in `right` are set flush right."""
+    table = [list(row) for row in rows]
+    widths = [max(len(cell) for cell in column) for column in zip(*table, strict=True)] if table else []
+    return [
+        "  ".join(
+            cell.rjust(width) if at in right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]
+
+
+def _plain(value: object) -> object:
+    if hasattr(value, "items"):
+        return dict(value.items())
+    return list(value)  # type: ignore[call-overload]  # JSON of ours holds mappings and sequences alone

@@ -1,0 +1,51 @@
+"""A command's hold on a store: opened when it begins, closed when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from runtime.stores import open_store
+from runtime.threads import Runtime
+
+T = TypeVar("T")
+
+
+def store_url(given: str | None) -> str:
+    """The store to use: the one given, else $STUDIO_STORE, else `studio.db` in the user's data folder (made here)."""
+    url = given or os.environ.get("STUDIO_STORE")
+    if url:
+        return url
+    from platformdirs import user_data_path
+
+    folder = user_data_path("studio-tui", appauthor=False, ensure_exists=True)
+    return f"sqlite:///{folder / 'studio.db'}"
+
+
+@asynccontextmanager
+async def opened(store: str | None, *, model: str | None = None, allow_tools: bool = False) -> AsyncIterator[Runtime]:
+    """A Runtime on the store that `store_url` names, closed at the end."""
+    runtime = Runtime(open_store(store_url(store)), model=model, allow_tools=allow_tools)
+    try:
+        yield runtime
+    finally:
+        await runtime.close()
+
+
+def with_runtime(
+    store: str | None,
+    work: Callable[[Runtime], Awaitable[T]],
+    *,
+    model: str | None = None,
+    allow_tools: bool = False,
+) -> T:
+    """Run `work` on a Runtime to its end, in an event loop of its own."""
+
+    async def whole() -> T:
+        async with opened(store, model=model, allow_tools=allow_tools) as runtime:
+            return await work(runtime)
+
+    return asyncio.run(whole())
