@@ -79,6 +79,10 @@ class Expectation:
     column: int | None = None
     after: tuple[str, ...] = ()
     """Requests sent before it on the same thread."""
+    smallest: Window | None = None
+    """The smallest window whose answer still holds, as a sweep finds it."""
+    same_answer: tuple[Window, ...] = ()
+    """Windows whose answers are the same, casefolded and with blanks folded."""
 
 
 @dataclass(frozen=True, slots=True)

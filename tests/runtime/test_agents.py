@@ -70,9 +70,17 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("written", "window"),
-    [("", 6), ("historyWindow: 0", 0), ("historyWindow: 1", 1), ("historyWindow: -2", -2),
-     ("historyWindow: all", "all"), ("historyWindow: 007", 7), ("historyWindow: -0", 0), (f"historyWindow: {10**19}", 10**19)],
-)  # fmt: skip
+    [
+        ("", 6),
+        ("historyWindow: 0", 0),
+        ("historyWindow: 1", 1),
+        ("historyWindow: -2", -2),
+        ("historyWindow: all", "all"),
+        ("historyWindow: 007", 7),
+        ("historyWindow: -0", 0),
+        (f"historyWindow: {10**19}", 10**19),
+    ],
+)
 def test_S3_C06_a_window_left_out_is_6_and_zero_stays_zero(tmp_path: Path, written: str, window: object) -> None:
     assert load_agent(write(tmp_path, f"agent: a\n{written}\n")).window == window
 
