@@ -50,6 +50,7 @@ class ThreadScreen(MainView):
     def on_mount(self) -> None:
         """Paint the frame at once; what is on the desk comes when it was read."""
         self._sent: tuple[str, str] | None = None
+        self._wanted = NEXT
         self._consented: set[tuple[str, ...]] = set()
         self._drafts: dict[str, str] = {}
         self.set_interval(0.25, self._tick)
@@ -77,6 +78,7 @@ class ThreadScreen(MainView):
 
         async def reading() -> None:
             await self.desk.open(thread, turn=turn)
+            self._wanted = self.desk.selected
             if before is not None:
                 self._drafts[before] = self.composer.text
             if before != thread:
@@ -92,6 +94,7 @@ class ThreadScreen(MainView):
 
     def select_turn(self, id: str, *, move: bool = True) -> None:
         """Study another turn, or the coming one."""
+        self._wanted = id
 
         async def reading() -> None:
             await self.desk.select(id)
@@ -150,7 +153,9 @@ class ThreadScreen(MainView):
         """The cursor came to rest: in TURNS that selects, elsewhere it decides which keys apply."""
         which = event.sender.id
         id = event.line.removeprefix("turn:")
-        if which == "turns" and id != self.desk.selected and (id == NEXT or self.desk.turn(id) is not None):
+        if which == "turns" and event.line != event.sender.cursor:
+            return  # the cursor has moved on since
+        if which == "turns" and id != self._wanted and (id == NEXT or self.desk.turn(id) is not None):
             self.select_turn(id, move=False)
         else:
             self.touch("around")
@@ -213,7 +218,8 @@ class ThreadScreen(MainView):
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """The typed request counts as the newest row of the coming turn (X3), once the typing rests."""
-        self.unsay()
+        if event.text_area.text != self.composer.placed:
+            self.unsay()
         if self.desk.thread is None or self.desk.selected != NEXT:
             return
 
@@ -324,6 +330,7 @@ class ThreadScreen(MainView):
             if self._sent is not None and self._sent[1] == self.composer.text:
                 self.composer.taken()
             self.desk.selected, self.desk.inside, self.desk.what_if = live.root, (), None
+            self._wanted = live.root
             self.touch(turn_to=live.root)
         elif isinstance(event, Streamed):
             self.touch("model")
@@ -346,6 +353,7 @@ class ThreadScreen(MainView):
         if job.failed is not None:
             self.say(sentence(job.failed), "$text-error")
         if run is not None and run.view is not None and run.rerun_of is not None and self.desk.selected == run.id:
+            self._wanted = run.rerun_of
             await self.desk.select(run.rerun_of)
         self.studio.stamp = await self.desk.runtime.store.changed()
         self.touch(turn_to=self.desk.selected)

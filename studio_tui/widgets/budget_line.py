@@ -61,18 +61,18 @@ class BudgetLine(Pieces):
 
 
 def budget_row(budget: Budget, width: int) -> PieceRow:
-    """The line in `width` cells: the parts at the left, the sum behind them; what does not fit is shortened."""
+    """The line in `width` cells: the parts, then the sum; on less room fewer words, the sum last of all."""
+    style = "$text-error bold" if budget.over else ("$text-warning" if budget.after is not None else "")
     parts = [part for part in PARTS if budget.before.get(part) or (budget.after or {}).get(part)]
     told = " │ ".join(f"{part} {_change(budget, part)}" for part in parts)
-    total = _total(budget)
-    style = "$text-error bold" if budget.over else ("$text-warning" if budget.after is not None else "")
-    left = [Piece("BUDGET ", "bold"), Piece(f" {told} │ "), Piece(total, style)]
-    if budget.note and width >= sum(len(piece.text) for piece in left) + 12:
-        left.append(Piece(f"   {budget.note}", "$text-error"))
-    elif budget.note:
-        left[1] = Piece(" ")
-        left.append(Piece(f"   {budget.note}", "$text-error"))
-    return PieceRow(tuple(left))
+    note = f"   {budget.note}" if budget.note else ""
+    for middle, total in ((f"{told} │ ", _total(budget)), (f"{told} │ ", _total(budget, brief=True)), ("", "")):
+        total = total or _total(budget)
+        if len("BUDGET  ") + len(middle) + len(total) + len(note) <= width:
+            break
+    return PieceRow(
+        (Piece("BUDGET ", "bold"), Piece(f" {middle}"), Piece(total, style), Piece(note, "bold $text-error"))
+    )
 
 
 def in_brief(budget: Budget) -> str:
@@ -88,10 +88,11 @@ def _change(budget: Budget, part: Part) -> str:
     return f"{before:,}" if before == after else f"{before:,}→{after:,}"
 
 
-def _total(budget: Budget) -> str:
+def _total(budget: Budget, *, brief: bool = False) -> str:
     before, after = budget.total, budget.total_after
     told = f"{before:,}" if before == after else f"{before:,}→{after:,}"
     if not budget.limit:
         return f"{told} tokens (estimate)"
     verdict = ", does not fit" if budget.over else ""
-    return f"{told} of {budget.limit - budget.reserve:,}{verdict}, {budget.reserve:,} kept for answer"
+    kept = "" if brief else f", {budget.reserve:,} kept for answer"
+    return f"{told} of {budget.limit - budget.reserve:,}{verdict}{kept}"

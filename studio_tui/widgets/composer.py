@@ -126,6 +126,8 @@ class Composer(Vertical):
     def __init__(self, *, id: str = "composer") -> None:
         super().__init__(id=id)
         self.recall = Recall()
+        self.placed = ""
+        """What was last put into the box by the program, not typed."""
 
     def compose(self) -> ComposeResult:
         yield RequestBox(
@@ -144,13 +146,13 @@ class Composer(Vertical):
 
     def put(self, text: str) -> None:
         """Show `text` in the box, the cursor at its end; undo gives back what stood there."""
-        box = self.box
+        box, self.placed = self.box, text
         box.replace(text, (0, 0), box.document.end)
         box.move_cursor(box.document.end)
 
     def taken(self) -> None:
         """The text was sent: empty the box."""
-        self.recall.at, self.recall.edited = 0, {}
+        self.recall.at, self.recall.edited, self.placed = 0, {}, ""
         self.box.load_text("")
 
     def offer(self, sent: Sequence[str], suggestions: Sequence[str]) -> None:

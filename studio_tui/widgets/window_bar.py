@@ -53,32 +53,27 @@ class WindowBar(Pieces):
 
     def _arrange(self) -> None:
         width = self.content_size.width
-        values = self._values(wide=width >= 98)
-        room = width - sum(len(piece.text) for piece in values)
-        words = Piece(self._words(brief=False), "$foreground")
-        if room >= len(words.text) + 30:
-            self.rows = (PieceRow((*values, *self._legend(), words)),)
-        elif room >= len(words.text) + 2:
-            self.rows = (PieceRow((*values, Piece("  "), words)),)
+        values = (Piece("WINDOW ", "bold"), *(self._value(value) for value in self.windows.values))
+        legend, words = self._legend(), Piece(self._words(brief=False))
+        room = width - sum(len(piece.text) for piece in values) - len(words.text)
+        if room >= len(legend.text):
+            middle = legend
         else:
-            self.rows = (PieceRow((*values, Piece("  "), Piece(self._words(brief=True)))),)
+            middle = Piece("   " if room >= 3 else " ")
+            words = words if room >= 3 else Piece(self._words(brief=True))
+        self.rows = (PieceRow((*values, middle, words)),)
 
-    def _values(self, *, wide: bool) -> tuple[Piece, ...]:
-        gap = " " if wide else ""
-        return (Piece("WINDOW ", "bold"), *(self._value(value, gap) for value in self.windows.values))
-
-    def _value(self, value: Window, gap: str) -> Piece:
+    def _value(self, value: Window) -> Piece:
         now, text, pick = self.windows, shown(value), str(value)
+        sent = "•" if now.sent is not None and same(value, now.sent) else ""
         if now.what_if is not None and same(value, now.what_if):
-            inside = f"▐•{text}▌" if now.sent is not None and same(value, now.sent) else f"▐{text}▌"
-            return Piece(f"{gap}{inside}" if gap else inside, "bold $text-accent", pick)
-        if now.sent is not None and same(value, now.sent):
-            return Piece(f"{gap}•{text}{gap or ' '}" if gap else f"•{text} ", "bold", pick)
-        return Piece(f"{gap} {text}{gap}" if gap else f"{text} ", "", pick)
+            return Piece(f"▐{sent}{text}▌", "bold $text-accent", pick)
+        return Piece(f"{sent or ' '}{text} ", "bold" if sent else "", pick)
 
-    def _legend(self) -> tuple[Piece, ...]:
-        sent = "" if self.windows.coming else "• as sent   "
-        return (Piece(f"   {sent}▐ ▌ {'to be sent' if self.windows.coming else 'what if'}      ", "$text-muted"),)
+    def _legend(self) -> Piece:
+        if self.windows.coming:
+            return Piece("     ▐ ▌ for the next turn     ", "$text-muted")
+        return Piece("     • as sent   ▐ ▌ what if     ", "$text-muted")
 
     def _words(self, *, brief: bool) -> str:
         now = self.windows

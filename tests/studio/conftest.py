@@ -1,153 +1,215 @@
-"""Builders of records for the panes: a turn on a thread in a few words, its context assembled as in a real one."""
+"""The whole Studio on a memory store: a sitting that types, waits for predicates, and reads the screen as text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Protocol
 
 import pytest
+from textual.pilot import Pilot
 
-from runtime import history
-from runtime.context import Sources, assemble
-from runtime.values.agent import Agent
-from runtime.values.items import AssistantStep, Item
-from runtime.values.messages import Message, Role, Row, Unreadable, Window
-from runtime.values.record import Attempt, Fit, LeftOutReason, StepRecord, ToolOffered, TurnRecord
-from runtime.values.usage import Usage
+from runtime.events import Called, Ended, ModelEvent, Sent, TextDelta
+from runtime.models import Model
+from runtime.stores import Store, open_store
+from runtime.threads import Runtime
+from runtime.values.agent import Agent, TierSpec
+from runtime.values.items import ToolCall
+from runtime.values.messages import NewMessage, Role
+from runtime.values.request import Request
+from runtime.values.seed import ScriptEntry, Seed
+from studio_tui.app import StudioApp
+from studio_tui.screens.thread import ThreadScreen
 
-START = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
-ROLES: Mapping[str, Role] = {"u": "user", "a": "assistant", "t": "tool", "s": "system"}
+PATIENCE = 20.0
+"""Seconds after which a predicate that does not come true fails the test."""
 
-FRIDAY = (
-    "u The Friday draft is due on the 5th, please remember that",
-    "a Noted.",
-    "u My tea is getting cold",
-    "a Noted.",
-    "u The printer on floor two is out of paper",
-    "a Noted.",
-    "u Tuesday is for calls",
-    "a Noted.",
-    "u Please move the review to Thursday",
-    "a Moved to Thursday.",
-    "u Summarize my notes: Monday, plan; Tuesday, calls; Thursday, review",
-    "a Your notes cover the Friday draft.",
-    "u When is it due?",
-    "u What about the draft?",
-)
-"""The thread of the pictures: fourteen rows, the due date in the first, no reply to the thirteenth."""
+NAMES = {" ": "space", "?": "question_mark", ".": "full_stop", ",": "comma", "-": "minus", "/": "slash"}
 
 
-class Rows(Protocol):
-    def __call__(self, *texts: str | None) -> list[Row]: ...
+class Gated:
+    """A model that says its pieces one by one, each when `let` was called for it: streams without a clock."""
+
+    def __init__(self, *pieces: str, calls: Sequence[ToolCall] = (), name: str = "gated") -> None:
+        self.name = name
+        self.pieces = pieces
+        self.calls = calls
+        self.asked: list[Request] = []
+        self.closed = 0
+        self._gates = asyncio.Queue[None]()
+
+    def let(self, count: int = 1) -> None:
+        """Let the next `count` pieces through; one more ends the stream."""
+        for _ in range(count):
+            self._gates.put_nowait(None)
+
+    async def stream(self, request: Request) -> AsyncIterator[ModelEvent]:
+        self.asked.append(request)
+        try:
+            yield Sent(b'{"gated": true}')
+            for piece in self.pieces:
+                await self._gates.get()
+                yield TextDelta(piece)
+            await self._gates.get()
+            if request.step == 1:
+                for call in self.calls:
+                    yield Called(call)
+            yield Ended("stop")
+        finally:
+            self.closed += 1
 
 
-class Turns(Protocol):
+class Sitting:
+    """A person in front of the Studio."""
+
+    def __init__(self, app: StudioApp, pilot: Pilot[None], runtime: Runtime, thread: str) -> None:
+        self.app, self.pilot, self.runtime, self.thread = app, pilot, runtime, thread
+
+    @property
+    def main(self) -> ThreadScreen:
+        return self.app.main
+
+    def text(self) -> str:
+        """The screen as text, without blanks at line ends."""
+        return "\n".join(strip.text.rstrip() for strip in self.app.screen._compositor.render_strips())
+
+    def line_with(self, words: str) -> str:
+        """The first line of the screen that holds `words`."""
+        return next((line for line in self.text().split("\n") if words in line), "")
+
+    async def wait(self, holds: Callable[[], object], what: str = "") -> None:
+        """Until `holds` is true, letting the app work in between."""
+        end = time.monotonic() + PATIENCE
+        while not holds():
+            if time.monotonic() > end:
+                raise AssertionError(f"waited in vain{f' for {what}' if what else ''}:\n{self.text()}")
+            await self.pilot.pause()
+            await asyncio.sleep(0)
+
+    async def see(self, *words: str) -> None:
+        """Until the screen shows all of `words`."""
+        for each in words:
+            await self.wait(lambda each=each: each in self.text(), repr(each))  # type: ignore[misc]
+
+    async def see_no(self, words: str) -> None:
+        """Until the screen no longer shows `words`."""
+        await self.wait(lambda: words not in self.text(), f"no {words!r}")
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    async def type(self, text: str) -> None:
+        """Type into whatever has the focus."""
+        await self.pilot.press(*[NAMES.get(each, each) for each in text])
+
+    async def ask(self, text: str) -> None:
+        """Put a request into the composer, send it, and wait until its turn has settled."""
+        before = len(self.main.desk.turns)
+        self.main.composer.put(text)
+        await self.press("enter")
+        await self.wait(lambda: len(self.main.desk.turns) > before and not self.main.desk.running, "the turn")
+        await self.idle()
+
+    async def idle(self) -> None:
+        """Until no job runs and everything is painted."""
+        await self.wait(lambda: not self.app.jobs.running() and not self.main._waiting, "idle")
+        await self.pilot.pause()
+
+
+class OpenStudio(Protocol):
+    """What the `studio` fixture is."""
+
     def __call__(
         self,
-        rows: Sequence[Row],
         *,
-        window: Window = ...,
-        number: int = ...,
-        transcript: tuple[Item, ...] = ...,
-        previous: tuple[str, Sequence[int]] | None = ...,
-        omitted: Mapping[int, LeftOutReason] | None = ...,
-        tools: Sequence[ToolOffered] = ...,
-        state: Mapping[str, str] = ...,
-        **others: Any,
-    ) -> TurnRecord: ...
+        rows: Sequence[tuple[Role, str]] = ...,
+        agent: Agent | None = None,
+        agents: Mapping[str, Agent] | None = None,
+        script: Sequence[ScriptEntry] = (),
+        models: Mapping[str, Model] | None = None,
+        suggestions: Sequence[str] = (),
+        size: tuple[int, int] = (120, 40),
+        store: Store | None = None,
+        store_url: str = "memory:",
+        window: str | None = None,
+        name: str = "friday-notes",
+        requests: Sequence[str] = (),
+    ) -> AbstractAsyncContextManager[Sitting]: ...
 
 
-def rows_of(*texts: str | None) -> list[Row]:
-    """Rows in a few words: `u hello` is a user row, `a hi` an assistant row, None one that cannot be read."""
-    rows: list[Row] = []
-    for seq, text in enumerate(texts, start=1):
-        if text is None:
-            rows.append(Unreadable(seq, "text is null", seq + 100))
-        else:
-            at = START + timedelta(minutes=seq)
-            rows.append(Message(seq, ROLES[text[0]], text[2:], None, None, at, seq + 100))
-    return rows
+NOTES = Agent(
+    "notes",
+    instructions="You keep notes.",
+    window=6,
+    tools=("set-tone", "find-notes"),
+    state_views=("tone",),
+    shipped=True,
+)
+
+ROWS: tuple[tuple[Role, str], ...] = (
+    ("user", "The Friday draft is due on the 5th."),
+    ("assistant", "Noted."),
+    ("user", "Move the review to Thursday."),
+    ("assistant", "Moved to Thursday."),
+    ("user", "Summarize my notes."),
+    ("assistant", "Your notes cover the review."),
+    ("user", "Thanks."),
+    ("assistant", "You are welcome."),
+)
 
 
-def turn_on(
-    rows: Sequence[Row],
+@asynccontextmanager
+async def open_sitting(
     *,
-    window: Window = 6,
-    number: int = 3,
-    transcript: tuple[Item, ...] = (AssistantStep(1, "An answer."),),
-    previous: tuple[str, Sequence[int]] | None = None,
-    omitted: Mapping[int, LeftOutReason] | None = None,
-    tools: Sequence[ToolOffered] = (),
-    state: Mapping[str, str] | None = None,
-    **others: Any,
-) -> TurnRecord:
-    """A completed turn whose request is the newest of `rows`; `others` replace fields of the record."""
-    chosen = history.window(rows, window)
-    unreadable = [row for row in rows if isinstance(row, Unreadable)]
-    newest = rows[-1]
-    assert isinstance(newest, Message)
-    before = dict(state or {})
-    context = assemble(
-        Agent("notes", "Answer from the notes alone.", state_views=tuple(before)),
-        tools,
-        Sources(
-            rows=chosen.kept,
-            stored=len(rows),
-            window=window,
-            request=newest.text,
-            state=before,
-            unreadable=[row for row in unreadable if not chosen.kept or row.seq > chosen.kept[0].seq],
-            request_seq=newest.seq,
-            omitted=omitted,
-            previous=previous,
-        ),
+    rows: Sequence[tuple[Role, str]] = ROWS,
+    agent: Agent | None = None,
+    agents: Mapping[str, Agent] | None = None,
+    script: Sequence[ScriptEntry] = (),
+    models: Mapping[str, Model] | None = None,
+    suggestions: Sequence[str] = (),
+    size: tuple[int, int] = (120, 40),
+    store: Store | None = None,
+    store_url: str = "memory:",
+    window: str | None = None,
+    name: str = "friday-notes",
+    requests: Sequence[str] = (),
+) -> AsyncIterator[Sitting]:
+    """The Studio on a fresh thread of `rows`; `requests` are sent before it opens."""
+    if agent is None:
+        tiers = (TierSpec(next(iter(models))),) if models else (TierSpec("script" if script else "offline"),)
+        agent = Agent(NOTES.name, NOTES.instructions, NOTES.window, tiers, NOTES.tools, NOTES.state_views, shipped=True)
+    runtime = Runtime(store or open_store("memory:"), models=models)
+    messages = tuple(NewMessage(role, text) for role, text in rows)
+    seed = Seed(
+        name,
+        "for a test",
+        agent.name,
+        {agent.name: agent, **(agents or {})},
+        {"tone": "brief"},
+        messages,
+        tuple(suggestions),
+        tuple(script),
     )
-    estimate = sum(section.tokens for section in context.sections)
-    steps = sorted({item.step for item in transcript})
-    record = TurnRecord(
-        turn=f"turn-{number}",
-        thread="7f3a",
-        origin="run",
-        layout="sections",
-        agent="notes",
-        kind="envelope",
-        window=window,
-        request=newest.text,
-        at=START + timedelta(hours=number),
-        seconds=0.5,
-        context=context,
-        fit=Fit(8192, 1024, estimate),
-        steps=tuple(StepRecord(step, estimate, {"history": estimate}, 0.25) for step in steps),
-        transcript=transcript,
-        tiers=tuple(Attempt(step, "offline", "ok", estimate=estimate) for step in steps),
-        status="completed",
-        reason=None,
-        error=None,
-        answer=transcript[-1].text if transcript and isinstance(transcript[-1], AssistantStep) else None,
-        stored_user=newest.seq,
-        stored_assistant=newest.seq + 1,
-        unstored_user=None,
-        unstored_assistant=None,
-        state_before=before,
-        state_after=before,
-        usage=Usage(),
-        number=number,
-    )
-    return replace(record, **others)
+    thread = await runtime.create_thread(seed=seed)
+    for request in requests:
+        await runtime.send(thread, request)
+    app = StudioApp(runtime, store_url=store_url, target=thread, window=window)
+    async with app.run_test(size=size) as pilot:
+        sitting = Sitting(app, pilot, runtime, thread)
+        await sitting.wait(lambda: app.main.desk.thread is not None, "the thread")
+        await sitting.idle()
+        yield sitting
 
 
 @pytest.fixture
-def rows() -> Rows:
-    return rows_of
+def studio() -> OpenStudio:
+    """Opens a Studio on a thread in memory: `async with studio(rows=...) as at`."""
+    return open_sitting
 
 
 @pytest.fixture
-def turn() -> Turns:
-    return turn_on
-
-
-@pytest.fixture
-def friday() -> list[Row]:
-    return rows_of(*FRIDAY)
+def gated() -> type[Gated]:
+    """A model whose pieces come when the test lets them."""
+    return Gated
