@@ -1,0 +1,128 @@
+"""Doors to other people's conversation files: what is in a file, and one of its conversations as rows.
+
+    for listed in conversations(path): ...        # what the file holds, for a picker
+    conversation = load(path, pick=2)             # rows with their sources, tools, model, what was not carried
+
+The format is told from the content, never from the name. A broken line costs that line and is named. Everything that
+cannot be read raises one BadInput with file, line or pointer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from runtime.errors import BadInput
+from runtime.transcripts.conversation import Compaction, Conversation, Detected, Format, Listed, Lost
+from runtime.transcripts.reading import Document, Progress, open_document
+from runtime.transcripts.rows import Rows
+from runtime.values.json import clean
+
+__all__ = [
+    "Compaction",
+    "Conversation",
+    "Detected",
+    "Format",
+    "Listed",
+    "Lost",
+    "Progress",
+    "conversations",
+    "load",
+]
+
+_TITLE = 80
+_NAMED_LINES = 3
+
+
+def conversations(path: str | Path, *, progress: Progress | None = None) -> Iterator[Listed]:
+    """The conversations of a file, in order, read one at a time.
+
+    `progress` is told bytes read and bytes in all; what it raises stops the reading. Raises BadInput.
+    """
+    document = open_document(Path(path), progress)
+    from runtime.transcripts.containers import units
+
+    try:
+        for number, unit in enumerate(units(document), 1):
+            rows = Rows()
+            unit.read(rows)
+            yield Listed(number, _title(rows), len(rows.messages), unit.source)
+    except BadInput as error:
+        raise _placed(error, document) from error
+    except RecursionError as error:
+        raise BadInput("nested too deeply", file=str(path)) from error
+
+
+def load(
+    path: str | Path,
+    pick: int | None = None,
+    *,
+    compaction: Compaction = "full",
+    progress: Progress | None = None,
+) -> Conversation:
+    """One conversation of a file as rows.
+
+    `pick` is its number from 1; None means the only one. `compaction` says what to take of a session that was
+    compacted: the whole file, or what the model was last given. Raises BadInput, also if the file holds several and
+    none was picked.
+    """
+    document = open_document(Path(path), progress)
+    from runtime.transcripts.containers import units
+
+    found = None
+    of = 0
+    try:
+        for unit in units(document):
+            of += 1
+            if of == (1 if pick is None else pick):
+                rows = Rows(compaction=compaction)
+                unit.read(rows)
+                found = (unit, rows)
+    except BadInput as error:
+        raise _placed(error, document) from error
+    except RecursionError as error:
+        raise BadInput("nested too deeply", file=str(path)) from error
+    if pick is None and of > 1:
+        raise BadInput(f"holds {of} conversations: pick one by its number, 1 to {of}", file=str(path), field="pick")
+    if found is None:
+        raise BadInput(
+            f"holds {of} conversation{'s' * (of != 1)}: there is no number {pick}", file=str(path), field="pick"
+        )
+    unit, rows = found
+    return Conversation(
+        messages=tuple(rows.messages),
+        detected=unit.detected,
+        file=str(path),
+        title=_title(rows),
+        model=clean(rows.model),
+        tools=tuple(rows.tools),
+        lost=(*_broken(document), *rows.losses()),
+        number=pick or 1,
+        of=of,
+    )
+
+
+def _title(rows: Rows) -> str:
+    """The title the file gives, else the first line the user said."""
+    said = next((row.text for row in rows.messages if row.role == "user" and row.text.strip()), "")
+    line = (rows.title or said).strip().split("\n", 1)[0]
+    return clean(line if len(line) <= _TITLE else line[: _TITLE - 1] + "…")
+
+
+def _broken(document: Document) -> Iterator[Lost]:
+    """The lines that could not be read, by name while they are few."""
+    named = document.broken[:_NAMED_LINES]
+    for broken in named:
+        yield Lost(f"line {broken.line}", 1, f"cannot be read: {broken.problem}")
+    more = len(document.broken) - len(named)
+    if more:
+        numbers = ", ".join(str(broken.line) for broken in islice(document.broken, _NAMED_LINES, 40))
+        yield Lost("further line", more, f"cannot be read: {numbers}{' ...' * (len(document.broken) > 40)}")
+
+
+def _placed(error: BadInput, document: Document) -> BadInput:
+    """The error with the file it is about."""
+    if error.file:
+        return error
+    return BadInput(error.problem, file=str(document.path), line=error.line, column=error.column, field=error.field)

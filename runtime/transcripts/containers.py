@@ -1,0 +1,217 @@
+"""How a file's conversations are found in it: one, one per element or line, per trace, or per session of a database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Final
+
+from runtime.errors import BadInput
+from runtime.transcripts import (
+    adk,
+    anthropic,
+    chatgpt,
+    claude_code,
+    codex,
+    databases,
+    gemini,
+    langchain,
+    openai_chat,
+    pydantic_ai,
+    responses,
+    sharegpt,
+    spans,
+)
+from runtime.transcripts.conversation import Detected, Format
+from runtime.transcripts.detect import detect, is_message, is_span, unread
+from runtime.transcripts.reading import Document
+from runtime.transcripts.rows import Rows
+from runtime.transcripts.shapes import numbered, obj
+
+Placed = Iterable[tuple[object, str]]
+"""Values, each with its source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a conversation is read: from the object that holds it, or from its messages alone."""
+
+    body: Callable[[Rows, Mapping[str, object], str], None]
+    messages: Callable[[Rows, Placed], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One conversation of a file, not yet read: where it begins, what it is, and how to read it."""
+
+    source: str
+    detected: Detected
+    read: Callable[[Rows], None]
+
+
+def units(document: Document) -> Iterator[Unit]:
+    """The conversations of a file in order, one at a time. Raises BadInput if it holds none."""
+    if document.kind == "sqlite":
+        return _of_database(document)
+    return _of_lines(document) if document.kind == "lines" else _of_value(document, document.value)
+
+
+def _chat(rows: Rows, body: Mapping[str, object], pointer: str) -> None:
+    """A chat body, also inside a batch line, a response record or a case of a training set."""
+    for key in ("body", "request", "response", "params"):
+        if isinstance(body.get(key), dict) and "messages" not in body and "choices" not in body:
+            _chat(rows, obj(body[key]), f"{pointer}/{key}")
+            return
+    openai_chat.add_body(rows, body, pointer)
+    images = body.get("images")
+    if isinstance(images, list) and images:
+        rows.lose("image", "named beside the conversation, not in a message", len(images))
+
+
+_CHAT: Final = Dialect(_chat, openai_chat.add_messages)
+_RESPONSES: Final = Dialect(responses.add_body, responses.add_messages)
+DIALECTS: Final[Mapping[Format, Dialect]] = {
+    "openai-chat": _CHAT,
+    "ollama": _CHAT,
+    "openai-responses": _RESPONSES,
+    "agents-sdk": _RESPONSES,
+    "anthropic": Dialect(anthropic.add_body, anthropic.add_messages),
+    "gemini": Dialect(gemini.add_body, gemini.add_messages),
+    "adk-session": Dialect(adk.add_session, gemini.add_messages),
+    "adk-evalset": Dialect(adk.add_case, gemini.add_messages),
+    "langchain": Dialect(langchain.add_body, langchain.add_messages),
+    "pydantic-ai": Dialect(pydantic_ai.add_body, pydantic_ai.add_messages),
+    "sharegpt": Dialect(sharegpt.add_body, sharegpt.add_messages),
+    "chatgpt": Dialect(chatgpt.add_body, openai_chat.add_messages),
+}
+
+
+def _of_value(document: Document, value: object) -> Iterator[Unit]:
+    """One JSON document: a conversation, a list of them, a trace, a case file, or a session in one object."""
+    found = obj(value)
+    cases = found.get("eval_cases") or found.get("evalCases")
+    if isinstance(cases, list):
+        return _several(document, numbered(cases, "/eval_cases"))
+    if isinstance(found.get("loglines"), list):
+        return _of_session(numbered(found["loglines"], "/loglines"), "it holds `loglines` of a coding session")
+    if claude_code.is_record(value):
+        return _of_session([(value, "line 1")], _CLAUDE)
+    if codex.is_rollout([value]):
+        return iter([Unit("", Detected("codex", _CODEX), partial(codex.add, records=[(value, "line 1")]))])
+    if is_span(value):
+        return _of_spans(document, [(value, "")])
+    if isinstance(value, list) and value and not any(map(is_message, value)):
+        if any(map(is_span, value)):
+            return _of_spans(document, numbered(value, ""))
+        if any(map(claude_code.is_record, value)):
+            return _of_session(numbered(value, ""), _CLAUDE)
+        return _several(document, numbered(value, ""))
+    return _several(document, [(value, "")])
+
+
+def _of_lines(document: Document) -> Iterator[Unit]:
+    """JSONL: a session of one program, spans, one message a line, or one conversation a line."""
+    head: list[object] = [value for _, _, value in islice(document.lines(), 200)]
+    placed = _placed(document)
+    if codex.is_rollout(head[:20]):
+        return iter([Unit("", Detected("codex", _CODEX), partial(codex.add, records=placed))])
+    if any(map(claude_code.is_record, head)):
+        return _of_session(placed, _CLAUDE)
+    if any(map(is_span, head)):
+        return _of_spans(document, placed)
+    if head and is_message(head[0]) and "messages" not in obj(head[0]):
+        found = detect(head)
+        if found:
+            return iter([Unit("", found, partial(_read_lines, found.format, placed))])
+    return _several(document, placed)
+
+
+_CLAUDE: Final = "its records are typed `user` or `assistant` and hold a `message`"
+_CODEX: Final = "it begins with a `session_meta` record"
+
+
+def _placed(document: Document) -> Placed:
+    return ((value, f"line {number} ") for number, _, value in document.lines())
+
+
+def _several(document: Document, values: Placed) -> Iterator[Unit]:
+    """One conversation per value; values that are none are passed over if any is one."""
+    found = False
+    first: object = None
+    for value, source in values:
+        detected = detect(value)
+        if detected is None:
+            first = value if first is None else first
+            continue
+        found = True
+        yield Unit(source.strip(), detected, partial(_read, detected.format, value, source))
+    if not found:
+        raise _nothing(document, first)
+
+
+def _read_lines(format: Format, messages: Placed, rows: Rows) -> None:
+    DIALECTS[format].messages(rows, messages)
+
+
+def _read(format: Format, value: object, source: str, rows: Rows) -> None:
+    dialect = DIALECTS[format]
+    if isinstance(value, list):
+        dialect.messages(rows, numbered(value, source))
+    else:
+        dialect.body(rows, obj(value), source)
+
+
+def _of_session(records: Placed, why: str) -> Iterator[Unit]:
+    session = claude_code.read(records)
+    for title, part, side in claude_code.conversations(session):
+        reason = f"{why}; a side chain of it" if side else why
+        yield Unit(part[0].source, Detected("claude-code", reason), partial(_read_session, title, part, session))
+
+
+def _read_session(title: str, part: list[claude_code.Record], session: claude_code.Session, rows: Rows) -> None:
+    rows.title = title
+    claude_code.add(rows, part, session)
+
+
+def _of_spans(document: Document, values: Placed) -> Iterator[Unit]:
+    traces = spans.traces(spans.spans(values))
+    if not traces:
+        raise BadInput("these spans hold no model calls", file=str(document.path))
+    for trace in traces:
+        yield Unit(trace[0].source, spans.detected(trace), partial(spans.add, trace=trace))
+
+
+def _of_database(document: Document) -> Iterator[Unit]:
+    detected, keys = databases.sessions(document.path)
+    if not keys:
+        raise BadInput("the database holds no session with messages", file=str(document.path))
+    for key in keys:
+        yield Unit(f"session {key[-1]}", detected, partial(_read_items, document, key))
+
+
+def _read_items(document: Document, key: tuple[str, ...], rows: Rows) -> None:
+    rows.title = key[-1]
+    found = databases.items(document.path, key)
+    if len(key) == 1:
+        responses.add_messages(rows, found)
+        return
+    first_row: dict[str, int] = {}
+    for event, source in found:
+        adk.add_event(rows, obj(event), source, first_row)
+
+
+def _nothing(document: Document, value: object) -> BadInput:
+    name = unread(value)
+    if name:
+        return BadInput(f"this looks like {name}, which is not read here", file=str(document.path))
+    keys = ", ".join(key[:40] for key in islice(obj(value), 6))
+    seen = f"its keys are {keys}" if keys else f"it holds {_kind(value)}"
+    return BadInput(f"no conversation was found: {seen}", file=str(document.path))
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, list):
+        return f"a list of {len(value)}" if value else "an empty list"
+    return "nothing" if value is None else f"a {type(value).__name__}"

@@ -1,0 +1,165 @@
+"""Bytes on disk as JSON documents or lines: byte-order marks, broken lines, size, and where everything stood.
+
+A file is one JSON document or one value per line (JSONL); which of the two is told from its first line. Lines are
+read one at a time, so that a large file never stands in memory whole; a line that cannot be read costs that line.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, Final, Literal
+
+from runtime.errors import BadInput
+from runtime.transcripts.shapes import parse
+
+LARGEST_JSON: Final = 200 * 1024 * 1024
+"""Bytes of one JSON document that are read; a JSONL file has no such limit."""
+
+SQLITE: Final = b"SQLite format 3\x00"
+
+Progress = Callable[[int, int], None]
+"""Told bytes read and bytes in all, now and then. It may raise to stop the reading."""
+
+Kind = Literal["json", "lines", "sqlite"]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A line that is not JSON, or no object: its number from 1, and what is wrong."""
+
+    line: int
+    problem: str
+
+
+@dataclass(slots=True)
+class Document:
+    """One file as it is read. `value` is the whole of a JSON file; `broken` grows while lines are read."""
+
+    path: Path
+    kind: Kind
+    size: int
+    value: object = None
+    broken: list[Broken] = field(default_factory=list)
+    progress: Progress | None = None
+
+    def lines(self) -> Iterator[tuple[int, int, dict[str, object]]]:
+        """The objects of a JSONL file as (line number from 1, byte where it starts, object)."""
+        self.broken.clear()
+        yield from _lines(self)
+
+    def line_at(self, offset: int) -> dict[str, object]:
+        """The object of the line that starts at byte `offset`."""
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            value = _value(file.readline())
+        return value if isinstance(value, dict) else {}
+
+
+def open_document(path: Path, progress: Progress | None = None) -> Document:
+    """The file at `path`, its kind told from its first bytes. Raises BadInput if it cannot be read."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            head = file.read(len(SQLITE))
+            file.seek(0)
+            first = file.readline(LARGEST_JSON)
+            more = _another_line(file)
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror or error}", file=str(path)) from error
+    if head == SQLITE:
+        return Document(path, "sqlite", size, progress=progress)
+    if head.startswith(b"PK\x03\x04"):
+        raise BadInput("a zip archive: unpack it and open the JSON file inside", file=str(path))
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise BadInput("UTF-16 text: save it as UTF-8", file=str(path))
+    if more and _is_object(first):
+        return Document(path, "lines", size, progress=progress)
+    return _whole(path, size, progress)
+
+
+def _another_line(file: BinaryIO) -> bool:
+    """Whether a line that is not blank follows."""
+    for _ in range(10_000):
+        line = file.readline(4096)
+        if not line:
+            return False
+        if line.strip():
+            return True
+    return True
+
+
+def _is_object(line: bytes) -> bool:
+    if not line.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+        return False
+    try:
+        return isinstance(_value(line), dict)
+    except ValueError:
+        return False
+
+
+def _whole(path: Path, size: int, progress: Progress | None) -> Document:
+    problem: BadInput
+    if size > LARGEST_JSON:
+        problem = BadInput(
+            f"a JSON document of {size // 1_048_576} MB; up to {LARGEST_JSON // 1_048_576} MB are read: "
+            "split it, or write one conversation per line (JSONL)",
+            file=str(path),
+        )
+    else:
+        raw = path.read_bytes()
+        if not raw.removeprefix(codecs.BOM_UTF8).strip():
+            raise BadInput("the file is empty", file=str(path))
+        try:
+            value = _value(raw)
+            if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+                value = parse(value)
+            return Document(path, "json", size, value, progress=progress)
+        except ValueError as error:
+            problem = _not_json(error, path)
+    lines = Document(path, "lines", size)
+    found = sum(1 for _ in islice(lines.lines(), 1_000))
+    if found <= len(lines.broken):
+        raise problem
+    lines.progress = progress
+    return lines
+
+
+def _not_json(error: ValueError, path: Path) -> BadInput:
+    line, column = getattr(error, "lineno", None), getattr(error, "colno", None)
+    return BadInput(f"not JSON: {getattr(error, 'msg', error)}", file=str(path), line=line, column=column)
+
+
+def _lines(document: Document) -> Iterator[tuple[int, int, dict[str, object]]]:
+    """Every object of the file, line by line; what is none is noted as broken."""
+    at = 0
+    with document.path.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            start, at = at, at + len(raw)
+            if document.progress and (number % 2_000 == 0 or len(raw) > 1_000_000):
+                document.progress(at, document.size)
+            if not raw.strip():
+                continue
+            try:
+                value = _value(raw)
+            except ValueError as error:
+                document.broken.append(Broken(number, str(getattr(error, "msg", error))))
+                continue
+            if isinstance(value, dict):
+                yield number, start, value
+            else:
+                document.broken.append(Broken(number, "not an object"))
+    if document.progress:
+        document.progress(document.size, document.size)
+
+
+def _value(raw: bytes) -> object:
+    """The JSON in `raw`: UTF-8, with or without a mark; bytes that are none become U+FFFD."""
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("utf-8-sig", errors="replace")
+    return parse(text.strip())

@@ -1,0 +1,186 @@
+"""Turns recovered from rows: each request with the model calls it led to, and what stood in front of them.
+
+Recorded are the messages, the calls, their results and the answer. Inferred are where a turn begins (at a user
+message that an assistant message follows), that every earlier message was sent with it unless the file says that the
+session was compacted, the tokens, and how a turn without an answer ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from runtime.values.items import AssistantStep, ToolCall, ToolResult, ToolResults
+from runtime.values.json import Json, JsonObject
+from runtime.values.messages import NewMessage, calls_of
+from runtime.values.record import LeftOut, LeftOutReason, Settlement
+
+RECORDED = ("messages", "calls", "results", "answer")
+INFERRED = ("where the turn begins", "that every message before it was sent", "tokens", "times")
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedTurn:
+    """One turn of a conversation; rows are named by seq, from 1.
+
+    `request` is the user row it answers (None: the assistant spoke unasked). `first`..`opened` are the rows it was
+    assembled from, `left_out` those among 1..`opened` that were not sent. `steps` are the assistant messages with
+    their calls, each with the results that follow it (None: it made no calls, or none was answered). `answered` is
+    the row of the answer, `last` the last row of the turn.
+    """
+
+    number: int
+    request: int | None
+    opened: int
+    left_out: tuple[LeftOut, ...]
+    steps: tuple[tuple[AssistantStep, ToolResults | None], ...]
+    answered: int | None
+    last: int
+    settlement: Settlement
+    recorded: tuple[str, ...] = RECORDED
+    inferred: tuple[str, ...] = INFERRED
+
+    def sent(self) -> Iterator[int]:
+        """The rows before the request that were in front of the model, oldest first."""
+        gone = {seq for one in self.left_out for seq in range(one.first, one.last + 1)}
+        return (seq for seq in range(1, self.opened + 1) if seq != self.request and seq not in gone)
+
+
+def recover(rows: Sequence[NewMessage]) -> tuple[ImportedTurn, ...]:
+    """The turns of a conversation, oldest first. Rows after the last answer belong to none."""
+    turns: list[ImportedTurn] = []
+    reading = _Reading(rows)
+    at = 0
+    while at < len(rows):
+        if rows[at].role != "assistant" or "hidden" in rows[at].flags:
+            reading.pass_by(at)
+            at += 1
+            continue
+        end = _end(rows, at)
+        turns.append(reading.turn(len(turns) + 1, at, end))
+        for passed in range(at, end):
+            reading.pass_by(passed)
+        at = end
+    return tuple(turns)
+
+
+def _end(rows: Sequence[NewMessage], start: int) -> int:
+    """The index after the turn that begins with the assistant row `start`: up to the next user or summary row."""
+    at = start
+    while at < len(rows) and rows[at].role in ("assistant", "tool") and "summary" not in rows[at].flags:
+        at += 1
+    return at
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Where reading stands: the last user row not yet answered, and the rows no longer sent."""
+
+    rows: Sequence[NewMessage]
+    asked: int | None = None
+    gone: list[LeftOut] = field(default_factory=list)
+
+    def pass_by(self, at: int) -> None:
+        row = self.rows[at]
+        if "hidden" in row.flags:
+            _leave(self.gone, at + 1, "hidden")
+        elif "summary" in row.flags:
+            self.gone = _compacted(self.rows, at)
+            self.asked = None
+        elif row.role == "user":
+            self.asked = at
+        elif row.role == "assistant":
+            self.asked = None
+
+    def turn(self, number: int, start: int, end: int) -> ImportedTurn:
+        steps = tuple(_steps(self.rows, start, end))
+        last = self.rows[end - 1]
+        done = last.role == "assistant" and not calls_of(last.parts)
+        settlement = Settlement("completed", answer=last.text) if done else _unfinished(end == len(self.rows))
+        request = None if self.asked is None else self.asked + 1
+        return ImportedTurn(number, request, start, tuple(self.gone), steps, end if done else None, end, settlement)
+
+
+def _unfinished(at_end: bool) -> Settlement:
+    where = "the file ends" if at_end else "the next request comes"
+    return Settlement("stopped", error=f"inferred: {where} before an answer")
+
+
+def _compacted(rows: Sequence[NewMessage], at: int) -> list[LeftOut]:
+    """Rows before the summary at index `at` that were not sent any more: all but the system's own."""
+    gone: list[LeftOut] = []
+    for index in range(at):
+        if rows[index].role != "system" or rows[index].flags:
+            _leave(gone, index + 1, "hidden" if "hidden" in rows[index].flags else "dropped-by-client")
+    return gone
+
+
+def _leave(gone: list[LeftOut], seq: int, reason: LeftOutReason) -> None:
+    if gone and gone[-1].reason == reason and gone[-1].last + 1 == seq:
+        gone[-1] = LeftOut(gone[-1].first, seq, reason)
+    else:
+        gone.append(LeftOut(seq, seq, reason))
+
+
+def _steps(rows: Sequence[NewMessage], start: int, end: int) -> Iterator[tuple[AssistantStep, ToolResults | None]]:
+    at, number = start, 0
+    while at < end:
+        row = rows[at]
+        at += 1
+        if row.role != "assistant":
+            continue  # a result before any call: it stays a row of the thread
+        number += 1
+        calls = _calls(row)
+        results: list[NewMessage] = []
+        while at < end and rows[at].role == "tool":
+            results.append(rows[at])
+            at += 1
+        group = _results(number, calls, results)
+        yield AssistantStep(number, row.text, calls), group
+
+
+def _calls(row: NewMessage) -> tuple[ToolCall, ...]:
+    """The row's calls, with ids that differ even where the file repeats one."""
+    calls: list[ToolCall] = []
+    taken: set[str] = set()
+    for part in calls_of(row.parts):
+        id = base = str(part.get("id") or "call")
+        copy = 1
+        while id in taken:
+            copy += 1
+            id = f"{base}#{copy}"
+        taken.add(id)
+        arguments = part.get("arguments")
+        calls.append(ToolCall(id, str(part.get("name") or ""), _arguments(arguments)))
+    return tuple(calls)
+
+
+def _arguments(value: Json) -> JsonObject | str:
+    return value if isinstance(value, str | Mapping) else {}
+
+
+def _results(step: int, calls: tuple[ToolCall, ...], rows: Sequence[NewMessage]) -> ToolResults | None:
+    """The results in the order of the calls; a call that nothing answers has none (the fold says so)."""
+    waiting = list(rows)
+    found: list[ToolResult] = []
+    for call in calls:
+        row = next((row for row in waiting if _answers(row) in (call.id, call.id.split("#", 1)[0])), None)
+        if row is None:
+            continue
+        waiting.remove(row)
+        found.append(ToolResult(call.id, call.name, row.text, _is_error(row)))
+    return ToolResults(step, tuple(found)) if found else None
+
+
+def _answers(row: NewMessage) -> str | None:
+    part = _result_part(row)
+    return str(part.get("call") or "") if part else None
+
+
+def _is_error(row: NewMessage) -> bool:
+    part = _result_part(row)
+    return part is not None and part.get("error") is True
+
+
+def _result_part(row: NewMessage) -> JsonObject | None:
+    return next((part for part in row.parts or () if part.get("type") == "tool_result"), None)
