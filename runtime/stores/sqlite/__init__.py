@@ -14,6 +14,7 @@ from runtime.stores.sqlite import bodies as wire
 from runtime.stores.sqlite import rows as rows_of
 from runtime.stores.sqlite import threads, turns
 from runtime.stores.sqlite.connection import PATIENCE_SECONDS, Connection
+from runtime.stores.sqlite.threads import Place
 from runtime.stores.turns import check_message, utc_now
 from runtime.values.journal_json import dumps
 from runtime.values.json import Json, JsonObject
@@ -21,6 +22,8 @@ from runtime.values.messages import Message, NewMessage, Row, Window
 from runtime.values.record import JournalItem, Settlement, Turn
 
 _LONG = 2000  # rows; more are read in a thread, so that the screen stays alive
+_KNOWN = 4096  # threads whose place is remembered
+_ALL = 2**62  # more rows than there are
 
 
 class SqliteStore:
@@ -41,6 +44,7 @@ class SqliteStore:
     ) -> None:
         self._file = Connection(Path(path), patience=patience)
         self._body_bytes, self._clock = body_bytes, clock
+        self._known: dict[str, Place] = {}
 
     # Threads
 
@@ -101,18 +105,24 @@ class SqliteStore:
         return await self._file.write(work)
 
     async def select(self, thread: str, window: Window, *, upto: int | None = None) -> Selected:
-        def long(db: Db) -> Selected:
-            place = threads.locate(db, thread)
-            return threads.select(db, place, window, place.upto(upto))
-
-        def short(db: Db) -> Selected | None:
-            place = threads.locate(db, thread)
+        def soon(db: Db) -> Selected | None:
+            known = self._known.get(thread)
+            last = _ALL if upto is None else upto
+            if known is not None and window != "all" and 0 < window <= _LONG and last > 0:
+                selected = threads.select_soon(db, known, window, min(last, _ALL))
+                if selected is not None:
+                    return selected
+            place = self._locate(db, thread)
             stored = place.upto(upto)
             if stored > _LONG and (window == "all" or window > _LONG):
                 return None
             return threads.select(db, place, window, stored)
 
-        selected = await self._file.read(short)
+        def long(db: Db) -> Selected:
+            place = threads.locate(db, thread)
+            return threads.select(db, place, window, place.upto(upto))
+
+        selected = await self._file.read(soon)
         return await self._file.scan(long) if selected is None else selected
 
     async def rows(self, thread: str, first: int, last: int) -> list[Row]:
@@ -133,7 +143,7 @@ class SqliteStore:
         def work(db: Db) -> Turn:
             place, now = threads.locate(db, new.thread), self._clock()
             turns.make_room(db, place, new, now)
-            uid = turns.insert(db, place, new, None if message is None else place.length + 1, now)
+            uid = turns.insert(db, place, new, message, now)
             if message is not None:
                 rows_of.insert(db, place.id, place.length, (message,), uid, now)
             return turns.get(db, uid)
@@ -224,3 +234,12 @@ class SqliteStore:
 
     async def close(self) -> None:
         self._file.close()
+
+    def _locate(self, db: Db, thread: str) -> Place:
+        """Locate a thread and remember where its rows are: its id and its segments never change."""
+        self._known.pop(thread, None)
+        place = threads.locate(db, thread)
+        if len(self._known) >= _KNOWN:
+            self._known.clear()
+        self._known[thread] = place
+        return place

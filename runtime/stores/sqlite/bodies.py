@@ -13,44 +13,60 @@ _BATCH = 64
 def put(db: sqlite3.Connection, turn: int, bodies: Mapping[int, bytes], *, experiment: bool, limit: int) -> None:
     """Keep the bodies of a turn's steps (the last one of a step stands), then make room down to `limit` bytes."""
     for step, body in bodies.items():
-        digest = hashlib.sha256(body).digest()
-        _drop(db, db.execute("SELECT id, digest FROM wire WHERE turn = ? AND step = ?", (turn, step)).fetchall())
-        if db.execute("SELECT 1 FROM blobs WHERE digest = ?", (digest,)).fetchone() is None:
-            packed = zlib.compress(body, 1)
-            db.execute("INSERT INTO blobs (digest, size, body) VALUES (?, ?, ?)", (digest, len(packed), packed))
-        db.execute(
-            "INSERT INTO wire (turn, step, digest, rank) VALUES (?, ?, ?, ?)",
-            (turn, step, digest, 0 if experiment else 1),
-        )
-    while _size(db) > limit:
-        oldest = db.execute("SELECT id, digest FROM wire ORDER BY rank, id LIMIT ?", (_BATCH,)).fetchall()
-        if not oldest:
-            return
-        for one in oldest:
-            _drop(db, [one])
-            if _size(db) <= limit:
-                return
+        _drop(db, db.execute("SELECT turn, step, blob FROM wire WHERE turn = ? AND step = ?", (turn, step)).fetchall())
+        wire = (turn, step, _keep(db, body), 1 if experiment else None)
+        db.execute("INSERT INTO wire (turn, step, blob, experiment) VALUES (?, ?, ?, ?)", wire)
+    if bodies:
+        _make_room(db, limit)
 
 
 def get(db: sqlite3.Connection, turn: int, step: int) -> bytes | None:
     """The body of a step; None if it was never put or had to go."""
     found = db.execute(
-        "SELECT body FROM blobs WHERE digest = (SELECT digest FROM wire WHERE turn = ? AND step = ?)", (turn, step)
+        "SELECT body FROM blobs WHERE id = (SELECT blob FROM wire WHERE turn = ? AND step = ?)", (turn, step)
     ).fetchone()
     return None if found is None else zlib.decompress(found[0])
 
 
 def forget_thread(db: sqlite3.Connection, thread: int) -> None:
     """Drop all bodies of a thread's turns that no other turn shares."""
-    sql = "SELECT id, digest FROM wire WHERE turn IN (SELECT id FROM turns WHERE thread = ?)"
+    sql = "SELECT turn, step, blob FROM wire WHERE turn IN (SELECT id FROM turns WHERE thread = ?)"
     _drop(db, db.execute(sql, (thread,)).fetchall())
 
 
-def _drop(db: sqlite3.Connection, wires: list[tuple[int, bytes]]) -> None:
-    for id, digest in wires:
-        db.execute("DELETE FROM wire WHERE id = ?", (id,))
-        if db.execute("SELECT 1 FROM wire WHERE digest = ?", (digest,)).fetchone() is None:
-            db.execute("DELETE FROM blobs WHERE digest = ?", (digest,))
+def _keep(db: sqlite3.Connection, body: bytes) -> int:
+    digest = hashlib.sha256(body).digest()
+    known = db.execute("UPDATE blobs SET uses = uses + 1 WHERE digest = ? RETURNING id", (digest,)).fetchall()
+    if known:
+        same: int = known[0][0]
+        return same
+    packed = zlib.compress(body, 1)
+    new = db.execute(
+        "INSERT INTO blobs (digest, uses, size, body) VALUES (?, 1, ?, ?)", (digest, len(packed), packed)
+    ).lastrowid
+    assert new is not None
+    return new
+
+
+def _make_room(db: sqlite3.Connection, limit: int) -> None:
+    for of in ("WHERE experiment = 1 ", ""):
+        while _size(db) > limit:
+            oldest = db.execute(
+                f"SELECT turn, step, blob FROM wire {of}ORDER BY turn, step LIMIT ?", (_BATCH,)
+            ).fetchall()
+            if not oldest:
+                break
+            for one in oldest:
+                _drop(db, [one])
+                if _size(db) <= limit:
+                    return
+
+
+def _drop(db: sqlite3.Connection, wires: list[tuple[int, int, int]]) -> None:
+    for turn, step, blob in wires:
+        db.execute("DELETE FROM wire WHERE turn = ? AND step = ?", (turn, step))
+        db.execute("UPDATE blobs SET uses = uses - 1 WHERE id = ?", (blob,))
+        db.execute("DELETE FROM blobs WHERE id = ? AND uses = 0", (blob,))
 
 
 def _size(db: sqlite3.Connection) -> int:

@@ -40,6 +40,11 @@ class Connection:
 
     async def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """A short read on the event loop."""
+        try:
+            return work(self.db)
+        except sqlite3.Error as error:
+            if not _is_busy(error):
+                raise self.explained(error) from error
         return await self._patiently(lambda: work(self.db))
 
     async def write(self, work: Callable[[sqlite3.Connection], T], *, durable: bool = True) -> T:

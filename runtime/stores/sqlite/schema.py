@@ -22,7 +22,7 @@ class Migration:
 
 _THREADS = """
 CREATE TABLE threads (
-  id INTEGER PRIMARY KEY,
+  id INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used twice: what is remembered of a deleted thread finds no rows
   uid TEXT NOT NULL UNIQUE,
   origin TEXT NOT NULL,
   segments TEXT NOT NULL,      -- [[base, upto, turns] ...]: rows up to upto, turns up to that number, oldest first
@@ -66,15 +66,16 @@ CREATE TABLE turns (
   number INTEGER NOT NULL,     -- among the root turns; of a run, that of the turn it belongs to
   began INTEGER NOT NULL,      -- rows of the thread just before it opened
   ended INTEGER,               -- and just after it settled
+  place INTEGER,               -- 1: it takes the thread's place while it runs (S7); null: a run or a child
   view TEXT,
   kind TEXT NOT NULL,
   origin TEXT NOT NULL,
   layout TEXT NOT NULL,
   agent TEXT NOT NULL,
   window TEXT NOT NULL,
-  request TEXT NOT NULL,
+  request TEXT,                -- null: the text of row stored_user
   state_before TEXT NOT NULL,
-  state TEXT NOT NULL,
+  state TEXT,                  -- since its first write, while it runs
   state_after TEXT,
   parent_turn TEXT,
   parent_step INTEGER,
@@ -102,11 +103,9 @@ MIGRATIONS: tuple[Migration, ...] = (
             _MESSAGES,
             "CREATE UNIQUE INDEX messages_seq ON messages (thread, seq)",
             _TURNS,
-            "CREATE UNIQUE INDEX turns_place ON turns (thread)"
-            " WHERE status = 'running' AND view IS NULL AND parent_turn IS NULL",
-            "CREATE INDEX turns_running ON turns (thread) WHERE status = 'running'",
+            # Nulls are all different: one turn with a place, any number without.
+            "CREATE UNIQUE INDEX turns_place ON turns (thread, place) WHERE status = 'running'",
             "CREATE INDEX turns_number ON turns (thread, number) WHERE parent_turn IS NULL",
-            "CREATE INDEX turns_began ON turns (thread, began, number) WHERE parent_turn IS NULL AND view IS NULL",
             "CREATE INDEX turns_parent ON turns (parent_turn) WHERE parent_turn IS NOT NULL",
             "CREATE TABLE items (turn INTEGER NOT NULL, n INTEGER NOT NULL, step INTEGER NOT NULL, kind TEXT NOT NULL,"
             " body NOT NULL, PRIMARY KEY (turn, n)) WITHOUT ROWID",
@@ -117,12 +116,11 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(
         "request bodies, kept by size",
         (
-            "CREATE TABLE wire (id INTEGER PRIMARY KEY, turn INTEGER NOT NULL, step INTEGER NOT NULL,"
-            " digest BLOB NOT NULL, rank INTEGER NOT NULL)",
-            "CREATE UNIQUE INDEX wire_step ON wire (turn, step)",
-            "CREATE INDEX wire_rank ON wire (rank, id)",
-            "CREATE INDEX wire_digest ON wire (digest)",
-            "CREATE TABLE blobs (digest BLOB PRIMARY KEY, size INTEGER NOT NULL, body BLOB NOT NULL)",
+            "CREATE TABLE wire (turn INTEGER NOT NULL, step INTEGER NOT NULL, blob INTEGER NOT NULL,"
+            " experiment INTEGER, PRIMARY KEY (turn, step)) WITHOUT ROWID",
+            "CREATE INDEX wire_experiments ON wire (turn, step) WHERE experiment = 1",
+            "CREATE TABLE blobs (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, uses INTEGER NOT NULL,"
+            " size INTEGER NOT NULL, body BLOB NOT NULL)",
             "CREATE TRIGGER blobs_in AFTER INSERT ON blobs BEGIN"
             " UPDATE counters SET value = value + new.size WHERE name = 'blobs'; END",
             "CREATE TRIGGER blobs_out AFTER DELETE ON blobs BEGIN"

@@ -25,9 +25,12 @@ Segment: TypeAlias = tuple[int, int, int]
 _BATCH = 256
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Place:
-    """Where a thread's rows are: its `threads.id`, the segments before its own rows, and how many rows in all."""
+    """Where a thread's rows are: its `threads.id`, the segments before its own rows, and how many rows in all.
+
+    Not frozen only because every read makes one, and a frozen one costs three times as much to make.
+    """
 
     id: int
     segments: Sequence[Segment]
@@ -49,6 +52,10 @@ class Place:
 
     def ranges(self, first: int, last: int) -> list[rows.Range]:
         """Where the rows first..last are, newest range first."""
+        if first > last:
+            return []
+        if first > self.start:
+            return [(self.id, first, last)]
         found: list[rows.Range] = []
         holder = self.id
         for n in range(len(self.segments) - 1, -2, -1):
@@ -119,6 +126,23 @@ def select(db: sqlite3.Connection, place: Place, window: Window, stored: int) ->
         last = found[0].seq - 1
         found = rows.read(db, place.ranges(max(1, last - _BATCH + 1), last)) if last else []
     return Selected(tuple(reversed(kept)), tuple(reversed(unreadable)), stored)
+
+
+def select_soon(db: sqlite3.Connection, known: Place, window: int, last: int) -> Selected | None:
+    """The newest `window` (1 or more) of rows 1..`last`, by what is known of where a thread's rows are.
+
+    One statement for a thread that has them itself. None if anything is out of the ordinary: no own row up to
+    `last` (perhaps the thread has been deleted), or one that cannot be read; `locate` and `select` know then.
+    """
+    own = rows.newest(db, known.id, last, window)
+    if not own:
+        return None
+    own.reverse()
+    stored, start = own[-1].seq, known.start
+    if start and len(own) < window:
+        own = rows.read(db, known.ranges(max(1, stored - window + 1), start)) + own
+    kept = tuple([row for row in own if isinstance(row, Message)])
+    return Selected(kept, (), stored) if len(kept) == min(window, stored) else None
 
 
 def fork(db: sqlite3.Connection, thread: str, seq: int, at: datetime) -> str:
@@ -195,10 +219,29 @@ def delete_rows(db: sqlite3.Connection, thread: int) -> None:
     db.execute("DELETE FROM threads WHERE id = ?", (thread,))
 
 
-_BEFORE = """
+_NTH = """
 SELECT number, began, ended, status, stored_user, stored_assistant, state_before, state_after FROM turns
-WHERE thread = ? AND began < ? AND parent_turn IS NULL AND view IS NULL ORDER BY began DESC, number DESC LIMIT 1
+WHERE thread = ? AND number = ? AND parent_turn IS NULL AND place = 1
 """
+
+
+def _turn_before(db: sqlite3.Connection, thread: int, seq: int) -> tuple[Any, ...] | None:
+    """The newest of a thread's own root turns that had begun before row `seq` was stored.
+
+    Numbers and beginnings rise together, so the numbers are halved; an index by beginning would cost every turn.
+    Numbers below the thread's own belong to its bases and are not found here.
+    """
+    newest = db.execute("SELECT max(number) FROM turns WHERE thread = ? AND parent_turn IS NULL", (thread,))
+    low, high = 1, newest.fetchone()[0] or 0
+    found: tuple[Any, ...] | None = None
+    while low <= high:
+        middle = (low + high) // 2
+        turn: tuple[Any, ...] | None = db.execute(_NTH, (thread, middle)).fetchone()
+        if turn is not None and turn[1] >= seq:
+            high = middle - 1
+        else:
+            low, found = middle + 1, turn or found
+    return found
 
 
 def _segments(db: sqlite3.Connection, base: Place, seq: int) -> list[Segment]:
@@ -208,7 +251,7 @@ def _segments(db: sqlite3.Connection, base: Place, seq: int) -> list[Segment]:
         return whole
     holder = base.holder(seq)
     turns = whole[-1][2] if whole else 0
-    newest = db.execute(_BEFORE, (holder, seq)).fetchone()
+    newest = _turn_before(db, holder, seq)
     if newest is not None:
         number, began, _, status, user, assistant, _, _ = newest
         # A turn belongs to the fork if it had settled and all its rows are there.
@@ -221,7 +264,7 @@ def _state_text(db: sqlite3.Connection, place: Place, seq: int) -> str:
         holder = place.segments[0][0] if place.segments else place.id
     else:
         holder = place.holder(seq)
-        newest = db.execute(_BEFORE, (holder, seq)).fetchone()
+        newest = _turn_before(db, holder, seq)
         if newest is not None:
             _, _, ended, _, _, assistant, before, after = newest
             settled = after is not None and ended is not None

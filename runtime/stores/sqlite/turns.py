@@ -26,13 +26,15 @@ from runtime.values.journal_json import (
     window_from_text,
 )
 from runtime.values.json import clean
+from runtime.values.messages import NewMessage
 from runtime.values.record import JournalItem, Owner, Settlement, Turn
 
 _SELECT = """
-SELECT t.uid, h.uid, t.kind, t.agent, t.window, t.request, t.opened, t.state_before, t.origin, t.layout, t.view,
-  t.parent_turn, t.parent_step, t.parent_call, t.rerun_of, t.experiment, t.cell, t.owner, t.lease, t.status, t.reason,
-  t.settled, t.state_after, t.stored_user, t.stored_assistant, t.number
+SELECT t.uid, h.uid, t.kind, t.agent, t.window, coalesce(t.request, m.text, ''), t.opened, t.state_before, t.origin,
+  t.layout, t.view, t.parent_turn, t.parent_step, t.parent_call, t.rerun_of, t.experiment, t.cell, t.owner,
+  t.lease, t.status, t.reason, t.settled, t.state_after, t.stored_user, t.stored_assistant, t.number
 FROM turns t JOIN threads h ON h.id = t.thread
+LEFT JOIN messages m ON t.request IS NULL AND m.thread = t.thread AND m.seq = t.stored_user
 """
 
 _COMPRESSED_FROM = 16_384  # bytes of JSON; below it a journal stays readable with any SQLite tool
@@ -53,12 +55,15 @@ class Key:
 
 def find(db: sqlite3.Connection, turn: str) -> Key:
     """Raises UnknownTurn; ids match exactly."""
-    sql = "SELECT id, thread, coalesce(root, id), status, experiment, state FROM turns WHERE uid = ?"
+    sql = (
+        "SELECT id, thread, coalesce(root, id), status, experiment, coalesce(state, state_before), place"
+        " FROM turns WHERE uid = ?"
+    )
     found = db.execute(sql, (turn,)).fetchone() if turn.isascii() else None
     if found is None:
         raise UnknownTurn(turn)
-    id, thread, root, status, experiment, state = found
-    on_view = db.execute("SELECT view IS NOT NULL FROM turns WHERE id = ?", (root,)).fetchone()[0] == 1
+    id, thread, root, status, experiment, state, place = found
+    on_view = place is None and db.execute("SELECT place FROM turns WHERE id = ?", (root,)).fetchone()[0] is None
     return Key(id, thread, root, status == "running", on_view, experiment is not None, state)
 
 
@@ -91,29 +96,29 @@ def make_room(db: sqlite3.Connection, place: Place, new: NewTurn, now: datetime)
             raise ThreadBusy(turn.thread, turn.id, str(turn.owner or ""))
 
 
-def insert(db: sqlite3.Connection, place: Place, new: NewTurn, stored_user: int | None, now: datetime) -> str:
-    """A turn's row, on a thread located before its user message was appended as row `stored_user`; returns its id."""
+def insert(db: sqlite3.Connection, place: Place, new: NewTurn, message: NewMessage | None, now: datetime) -> str:
+    """A turn's row, on a thread located before its user message, the next row, is stored; returns its id."""
     root = find(db, new.parent).root if new.parent is not None else None
     if new.state is not None:
         state = dumps(new.state)
     else:
         state = db.execute("SELECT state FROM threads WHERE id = ?", (place.id,)).fetchone()[0]
     uid = turn_id(lambda uid: db.execute("SELECT 1 FROM turns WHERE uid = ?", (uid,)).fetchone() is not None)
-    owner = new.owner
+    owner, request = new.owner, clean(new.request)
     values = {
         "uid": uid,
         "thread": place.id,
         "number": _number(db, place, new),
         "began": place.length if new.stored_user is None else new.stored_user - 1,
+        "place": 1 if takes_place(new) else None,
         "view": None if new.view is None else dumps(view_json(new.view)),
         "kind": new.kind,
         "origin": new.origin,
         "layout": new.layout,
         "agent": clean(new.agent),
         "window": str(new.window),
-        "request": clean(new.request),
+        "request": None if message is not None and message.text == request else request,
         "state_before": state,
-        "state": state,
         "parent_turn": new.parent,
         "parent_step": new.parent_step,
         "parent_call": None if new.parent_call is None else clean(new.parent_call),
@@ -125,7 +130,7 @@ def insert(db: sqlite3.Connection, place: Place, new: NewTurn, stored_user: int 
         "lease": now.isoformat(),
         "status": "running",
         "opened": now.isoformat(),
-        "stored_user": new.stored_user if stored_user is None else stored_user,
+        "stored_user": new.stored_user if message is None else place.length + 1,
         "stored_assistant": new.stored_assistant,
     }
     db.execute(f"INSERT INTO turns ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", (*values.values(),))
@@ -157,11 +162,11 @@ def add_items(db: sqlite3.Connection, turn: int, items: Iterable[JournalItem]) -
 
 def set_state(db: sqlite3.Connection, key: Key, state: str) -> None:
     """The state after a turn's writes: the turn's, and the thread's or, on a view, the run's."""
-    db.execute("UPDATE turns SET state = ? WHERE id = ?", (state, key.id))
+    turns = (key.id,) if key.root == key.id or not key.on_view else (key.id, key.root)
+    for turn in turns:
+        db.execute("UPDATE turns SET state = ? WHERE id = ? AND state IS NOT ?", (state, turn, state))
     if not key.on_view:
-        db.execute("UPDATE threads SET state = ? WHERE id = ?", (state, key.thread))
-    elif key.root != key.id:
-        db.execute("UPDATE turns SET state = ? WHERE id = ?", (state, key.root))
+        _set_thread_state(db, key.thread, state)
 
 
 def end(
@@ -178,12 +183,17 @@ def end(
     n, step = last or (0, 0)
     add_items(db, key.id, [JournalItem(n + 1, step, "settlement", settlement)])
     db.execute(
-        "UPDATE turns SET status = ?, reason = ?, settled = ?, state = ?, state_after = ?, ended = ?,"
+        "UPDATE turns SET status = ?, reason = ?, settled = ?, state = NULL, state_after = ?, ended = ?,"
         " stored_assistant = coalesce(?, stored_assistant) WHERE id = ?",
-        (settlement.status, settlement.reason, now.isoformat(), state, state, length, stored_assistant, key.id),
+        (settlement.status, settlement.reason, now.isoformat(), state, length, stored_assistant, key.id),
     )
     if key.root == key.id and not key.on_view:
-        db.execute("UPDATE threads SET state = ? WHERE id = ?", (state, key.thread))
+        _set_thread_state(db, key.thread, state)
+
+
+def _set_thread_state(db: sqlite3.Connection, thread: int, state: str) -> None:
+    # A row that stays as it is costs no page of the log.
+    db.execute("UPDATE threads SET state = ? WHERE id = ? AND state IS NOT ?", (state, thread, state))
 
 
 def renew(db: sqlite3.Connection, turns: Sequence[str], now: datetime) -> None:
