@@ -6,13 +6,13 @@ Everything that can refuse a turn refuses it here, before anything is stored (Q1
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runtime.calls import Answers, Recorded, Stubbed, ToolMode, canonical
 from runtime.engine import Asked
 from runtime.errors import BadInput
-from runtime.plan import Resolver
+from runtime.plan import IMPORTED, PLAIN, Resolver
 from runtime.records import read_opening, read_record, selected_before
 from runtime.source import Source
 from runtime.stores import NewTurn, Store, Thread
@@ -51,6 +51,7 @@ class Asking:
         self._store = store
         self._resolver = resolver
         self._seeds: dict[str, Seed] = {}
+        self._imported: dict[str, Agent] = {}
         self._owner = this_process()
 
     async def turn(
@@ -105,7 +106,7 @@ class Asking:
             raise BadInput(f"turn {turn} was delegated; run its parent {of.parent} again", field="turn")
         known = await self._store.thread(of.thread)
         seed = self.seed_of(known)
-        agent = self._resolver.agent(overrides.agent or of.agent or known.agent, seed)
+        agent = self.agent_of(known, seed, overrides.agent or of.agent)
         view = await self._view(of, changes)
         new = NewTurn(
             of.thread,
@@ -148,7 +149,12 @@ class Asking:
 
     def agent_of(self, thread: Thread, seed: Seed | None, name: str | None = None) -> Agent:
         """The agent called `name`, else the one that answers on `thread`. Raises ConfigurationError, BadInput."""
-        return self._resolver.agent(name or thread.agent or (seed.agent if seed else ""), seed)
+        wanted = name or thread.agent or (seed.agent if seed else "")
+        if thread.origin == "imported" and wanted in ("", IMPORTED):
+            if thread.id not in self._imported:
+                self._imported[thread.id] = imported_agent(thread)
+            return self._imported[thread.id]
+        return self._resolver.agent(wanted, seed)
 
     async def _view(self, of: Turn, changes: Changes) -> View:
         """The rows up to the one before the turn's own request; of a run, the rows that it saw."""
@@ -176,6 +182,14 @@ class Asking:
         if mode == "recorded":
             return Recorded(recorded_results(await read_record(self._store, of, bodies=False)))
         return Stubbed() if mode == "stubbed" else None
+
+
+def imported_agent(thread: Thread) -> Agent:
+    """The agent that answers on an imported thread unless another is named: the plain one with the file's tools,
+    which are offered by their schemas and never run."""
+    tools = thread.about.get("tools") if thread.about else None
+    schemas = tuple(tool for tool in tools if isinstance(tool, Mapping)) if isinstance(tools, list | tuple) else ()
+    return replace(PLAIN, name=IMPORTED, tool_schemas=schemas)
 
 
 def recorded_results(record: TurnRecord) -> dict[tuple[str, str], tuple[ToolResult, ...]]:

@@ -131,7 +131,7 @@ def not_run(step: AssistantStep, why: str) -> tuple[ToolResult, ...]:
 
 
 def _fit(context: ContextItem | None, steps: Sequence[StepRecord], settlement: Settlement | None) -> Fit | None:
-    if context is None:
+    if context is None or not context.limit:  # of a turn that was not run here the limit is not known
         return None
     estimates = [step.estimate for step in steps]
     limit = context.limit

@@ -27,6 +27,9 @@ _REMEMBERED = 512
 PLAIN = Agent("plain", shipped=True)
 """The agent of a thread that names none: no instructions, no tools, the offline model."""
 
+IMPORTED = "imported"
+"""The name of the agent of turns that were not run here."""
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime.fold import fold
+from runtime.referred import with_rows
 from runtime.stores import Ledger
 from runtime.values.record import ContextItem, JournalItem, Turn, TurnRecord
 
@@ -12,6 +13,8 @@ from runtime.values.record import ContextItem, JournalItem, Turn, TurnRecord
 async def read_record(ledger: Ledger, turn: Turn, *, bodies: bool) -> TurnRecord:
     """The record of `turn`, delegated turns in it; with `bodies` also the request bodies that are still kept."""
     items = await ledger.items(turn.id)
+    if turn.origin != "run":
+        items = await with_rows(ledger, turn, items)
     children: list[TurnRecord] = []
     if any(item.kind == "step" for item in items):
         children = [await read_record(ledger, child, bodies=bodies) for child in await ledger.children(turn.id)]
@@ -21,10 +24,17 @@ async def read_record(ledger: Ledger, turn: Turn, *, bodies: bool) -> TurnRecord
 
 async def read_opening(ledger: Ledger, turn: str) -> ContextItem | None:
     """The opening context in a turn's journal; None if it ended before it was assembled."""
-    for item in await ledger.items(turn):
+    items = await ledger.items(turn)
+    for item in await with_rows(ledger, await ledger.turn(turn), items) if _by_reference(items) else items:
         if isinstance(item.body, ContextItem):
             return item.body
     return None
+
+
+def _by_reference(items: Sequence[JournalItem]) -> bool:
+    """Whether the context in this journal names its rows without holding them (imported turns)."""
+    opening = next((item.body.context for item in items if isinstance(item.body, ContextItem)), None)
+    return opening is not None and bool(opening.selected) and not opening.rows
 
 
 async def selected_before(ledger: Ledger, turn: str) -> tuple[str, Sequence[int]]:

@@ -112,4 +112,13 @@ async def _shipped(runtime: Runtime, name: str, agent: str | None) -> Place:
 
 
 async def _imported(runtime: Runtime, path: Path) -> Place:
-    raise BadInput("not yet", file=str(path))
+    import asyncio
+
+    from runtime.imports import import_conversation
+    from runtime.transcripts import load
+
+    conversation = await asyncio.to_thread(load, path)
+    imported = await import_conversation(runtime.store, conversation)
+    lost = "".join(f"; not carried: {one}" for one in conversation.lost)
+    told = f"read as {conversation.format}: {len(conversation.messages)} messages, {imported.turns} turns{lost}"
+    return Place(imported.thread, told=told)

@@ -78,9 +78,13 @@ class Commands(click.Group):
 
 def _version(ctx: click.Context, _parameter: click.Parameter, asked: bool) -> None:
     if asked and not ctx.resilient_parsing:
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        click.echo(f"studio-tui {version('studio-tui')}")
+        try:
+            known = version("studio-tui")
+        except PackageNotFoundError:
+            known = "from a source tree, not installed"
+        click.echo(f"studio-tui {known}")
         ctx.exit()
 
 

@@ -16,7 +16,7 @@ _NAMES = {"instructions": "instructions", "state": "state views", "history": "hi
 
 def turn_text(record: TurnRecord) -> str:
     """The whole turn, sections first; texts are raw, whoever prints them makes them safe."""
-    lines = [_head(record)]
+    lines = [_head(record), *_told_apart(record)]
     if record.context is not None:
         lines += ["", *_context(record, record.context)]
     if record.transcript or record.tiers:
@@ -32,10 +32,17 @@ def _head(record: TurnRecord) -> str:
     model = record.tiers[-1].model if record.tiers else "no model called"
     if model == "offline":
         model = "offline (no LLM: quotes only what it sees)"
-    return (
-        f"{turn_name(record)} · {record.turn} · thread {record.thread} · agent {record.agent} · {model} · "
-        f"window {record.window}"
-    )
+    name = turn_name(record)
+    if record.turn not in name:
+        name = f"{name} · {record.turn}"
+    return f"{name} · thread {record.thread} · agent {record.agent} · {model} · window {record.window}"
+
+
+def _told_apart(record: TurnRecord) -> Iterator[str]:
+    if record.origin == "imported":
+        from runtime.transcripts.turns import INFERRED, RECORDED
+
+        yield f"imported: recorded are {', '.join(RECORDED)}; inferred are {', '.join(INFERRED)}"
 
 
 def _context(record: TurnRecord, context: ContextRecord) -> Iterator[str]:

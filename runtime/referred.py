@@ -1,0 +1,82 @@
+"""A journal that names rows by seq, with the rows put in: imported turns keep their history by reference."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from runtime import fit, history
+from runtime.stores import Ledger
+from runtime.values.dialogue import join
+from runtime.values.items import Item
+from runtime.values.messages import Message, Row
+from runtime.values.record import (
+    Attempt,
+    ContextItem,
+    ContextRecord,
+    ContextRow,
+    JournalItem,
+    Part,
+    ResultsItem,
+    SectionRecord,
+    StepItem,
+    Turn,
+)
+
+OFF_LOOP = 1_000
+"""Rows from which their tokens are counted in a thread, so that the event loop does not stand still."""
+
+
+async def with_rows(ledger: Ledger, turn: Turn, items: Sequence[JournalItem]) -> list[JournalItem]:
+    """The journal of a turn that was not run here, its history rows and its estimates filled in."""
+    opening = next((item.body for item in items if isinstance(item.body, ContextItem)), None)
+    if opening is None or not opening.context.selected or opening.context.rows:
+        return list(items)
+    rows = await ledger.rows(turn.thread, 1, opening.context.stored)
+    if len(rows) < OFF_LOOP:
+        return _filled(items, rows)
+    return await asyncio.to_thread(_filled, items, rows)
+
+
+def _filled(items: Sequence[JournalItem], rows: Sequence[Row]) -> list[JournalItem]:
+    filled: list[JournalItem] = []
+    sections: dict[Part, int] = {}
+    transcript: list[Item] = []
+    for item in items:
+        body = item.body
+        if isinstance(body, ContextItem):
+            body = replace(body, context=_context(body.context, rows))
+            tokens = {section.name: section.tokens for section in body.context.sections}
+            sections = fit.parts(tokens, tools=sum(tool.tokens for tool in body.context.tools))
+        elif isinstance(body, StepItem | Attempt):
+            parts = {**sections, "transcript": fit.transcript_tokens(transcript)}
+            estimate = sum(parts.values())
+            if isinstance(body, Attempt):
+                body = replace(body, estimate=estimate)
+            else:
+                transcript.append(body.item)
+                body = replace(body, parts=parts, estimate=estimate)
+        elif isinstance(body, ResultsItem):
+            transcript.append(body.item)
+        filled.append(replace(item, body=body))
+    return filled
+
+
+def _context(context: ContextRecord, rows: Sequence[Row]) -> ContextRecord:
+    gone = {seq for left in context.left_out for seq in range(left.first, left.last + 1)}
+    kept = tuple(
+        ContextRow(
+            row.seq,
+            row.role,
+            row.text,
+            fit.row_tokens(row.role, row.text),
+            history.needs(row.seq, context.stored),
+            id=row.id,
+            origin=(row.origin.thread, row.origin.seq) if row.origin else None,
+        )
+        for row in rows
+        if isinstance(row, Message) and row.seq not in gone
+    )
+    section = SectionRecord("history", join(kept), sum(row.tokens for row in kept), kept)
+    return replace(context, sections=tuple(section if one.name == "history" else one for one in context.sections))
