@@ -276,7 +276,7 @@ def _never_stored(view: _View) -> Iterator[Line]:
     words = "never stored"
     if len(earlier) <= COUNTED:
         words = f"never stored ({sum(1 for each in earlier for _ in never_stored(each))})"
-    yield _heading(view, id, words, Span(""), (Span("  calls, results, answers not kept", "muted"),))
+    yield _heading(view, id, words, Span(""))
     if view.fold(id) == "closed":
         return
     number = 0

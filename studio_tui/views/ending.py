@@ -26,23 +26,21 @@ def ending_lines(record: TurnRecord) -> Iterator[Line]:
     sees = next_sees(record)
     if record.is_run:
         words = "nothing of it: a re-run looks at the thread and never writes to it"
-        yield Line("sees", (Span("next turn sees   ", "muted"), Span(words)), indent=3, hang=17, kind="sees")
+        yield Line("sees", (Span("next turn sees   ", "muted"), Span(words)), indent=3, hang=4, kind="sees")
         return
     yield Line(
         "sees",
         (Span("next turn sees   ", "muted"), Span(", ".join(sees.sees) or "nothing of it")),
         indent=3,
-        hang=17,
+        hang=4,
         kind="sees",
     )
     if sees.not_sees:
         unseen = Span(", ".join(sees.not_sees))
-        yield Line("unseen", (Span("and not          ", "muted"), unseen), indent=3, hang=17, kind="sees")
+        yield Line("unseen", (Span("and not          ", "muted"), unseen), indent=3, hang=4, kind="sees")
     if record.usage.input is not None or record.usage.output is not None:
         count = f"{record.usage.input or 0} in, {record.usage.output or 0} out"
-        yield Line(
-            "usage", (Span("tokens in all    ", "muted"), Span(f"{count} (provider's count)")), indent=3, hang=17
-        )
+        yield Line("usage", (Span("tokens in all    ", "muted"), Span(f"{count} (provider's count)")), indent=3, hang=4)
 
 
 def _overflow(record: TurnRecord, overflow: StepRecord) -> Iterator[Line]:
@@ -89,9 +87,9 @@ def rerun_lines(record: TurnRecord, rerun: TurnRecord, now: datetime | None) -> 
     when = ago(rerun.at, now)
     head = (
         Span("↻ ", "key"),
-        Span(f"re-run, window {rerun.window}  ", "title"),
+        Span(f"re-run w{rerun.window}  ", "title"),
         status_span(rerun),
-        Span(f"  run {rerun.turn}", "muted"),
+        Span(f"  {rerun.turn}", "muted"),
         *((Span(f"  {when}", "muted"),) if when else ()),
     )
     yield Line(id, head, indent=1, kind="rerun", hang=2)

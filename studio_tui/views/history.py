@@ -90,6 +90,7 @@ class History:
         self._body = body
         self._unreadable = unreadable_seqs(body.context, list(body.rows.values()))
         self._seq_width = max(3, len(str(body.context.stored)))
+        self._needs_width = max(4, len(str(body.context.stored)))
         self._groups: dict[int, int] | None = None
         self.plan = Plan()
         for part in self._parts():
@@ -129,7 +130,11 @@ class History:
 
     def heading(self) -> Line:
         """The names of the columns."""
-        return Line("columns", (Span(f"  {'in≥':>4}  {'seq':>{self._seq_width}}  role", "muted"),), kind="head")
+        return Line(
+            "columns",
+            (Span(f"  {'in≥':>{self._needs_width}}  {'seq':>{self._seq_width}}  role", "muted"),),
+            kind="head",
+        )
 
     def needs(self, seq: int) -> int:
         """The smallest window that would include a row (X2)."""
@@ -212,13 +217,13 @@ class History:
         style: StyleName = "what-if" if mark else "text"
         return (
             Span(f"{mark:<1} ", style),
-            Span(f"{needs:>4}  ", "number"),
+            Span(f"{needs:>{self._needs_width}}  ", "number"),
             Span(f"{seq:>{self._seq_width}}  ", "text"),
         )
 
     @property
     def _hang(self) -> int:
-        return 2 + 6 + self._seq_width + 2 + 6
+        return 2 + self._needs_width + 2 + self._seq_width + 2 + 6
 
     def _row(self, part: _In) -> tuple[Line, ...]:
         row = part.row
@@ -292,7 +297,7 @@ class History:
         line = Line(
             id,
             (
-                Span(f"{needs:>6}  ", "number"),
+                Span(f"{needs:>{self._needs_width + 2}}  ", "number"),
                 Span(f"{seqs:>{self._seq_width}}  "),
                 Span(f"{sign} {left.count} {more}left out", "text"),
                 Span("   ⏎ fold" if part.opened else "   ⏎ unfold", "key"),
@@ -304,7 +309,8 @@ class History:
             kind="range",
             fade=True,
         )
-        why = Span(f"out: {left.reason}, {LEFT_OUT_WORDS[left.reason]}", "reason")
+        words = "" if left.reason == "older-than-window" else f": {LEFT_OUT_WORDS[left.reason]}"
+        why = Span(f"out: {left.reason}{words}", "reason")
         return (line, Line(f"{id}:why", (why,), indent=self._hang, of=id, seq=left.last, kind="note"))
 
     def _tokens(self, left: LeftOut) -> tuple[Span, ...]:

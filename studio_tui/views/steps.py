@@ -102,7 +102,6 @@ class _Steps:
             indent=1 + 2 * self.depth,
             hang=4,
             fold=None if told is None or not told.parts else "open" if id in self.folds else "closed",
-            right=(Span(seconds(told.seconds), "number"),) if told is not None and self.record.origin == "run" else (),
         )
 
     def _parts(self, id: str, told: StepRecord) -> Iterator[Line]:
@@ -110,6 +109,9 @@ class _Steps:
             if told.parts.get(part):
                 line = self._line(f"{id}:{part}", (Span(PART_WORDS[part], "muted"),), kind="note", deeper=2)
                 yield replace(line, of=id, right=(Span(str(told.parts[part]), "number"),))
+        if self.record.origin == "run":
+            line = self._line(f"{id}:seconds", (Span("time until it had answered", "muted"),), kind="note", deeper=2)
+            yield replace(line, of=id, right=(Span(seconds(told.seconds), "number"),))
 
     def _attempts(self, id: str, attempts: list[Attempt]) -> Iterator[Line]:
         """One line for each tier asked, with the status and the server's words (M2)."""

@@ -70,8 +70,8 @@ def _turn(record: TurnRecord, runs: Sequence[TurnRecord], folds: frozenset[str])
     yield Line(f"{id}:told", tuple(_told(record)), indent=2, wrap=False, of=id, kind="note")
     if len(runs) > FEW:
         opened = f"runs:{record.turn}" in folds
-        spans = (Span("▾ " if opened else "▸ ", "key"), Span(f"↻ {len(runs)} re-runs"))
-        yield Line(f"runs:{record.turn}", spans, indent=2, wrap=False, fold="open" if opened else "closed", kind="runs")
+        many = (Span("▾ " if opened else "▸ ", "key"), Span(f"↻ {len(runs)} re-runs"))
+        yield Line(f"runs:{record.turn}", many, indent=2, wrap=False, fold="open" if opened else "closed", kind="runs")
         if not opened:
             return
     for at, run in enumerate(runs):

@@ -13,12 +13,14 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
+from textual.style import Style as ContentStyle
 from textual.widget import Widget
 
 from studio_tui.text import safe_line
@@ -31,6 +33,9 @@ from studio_tui.widgets.wrap import width_of
 
 View: TypeAlias = Callable[[frozenset[str]], Pane]
 """A view that only needs to know which folds differ from how they begin."""
+
+CORNERS = 6
+"""Cells of the top edge that its title cannot have."""
 
 STRIPS = 2048
 """Rows kept as they were drawn."""
@@ -308,7 +313,7 @@ class LinesPane(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         if y >= len(self._page.places):
-            return Strip.blank(self.size.width, self.rich_style)
+            return Strip.blank(self._page.layout.width + GUTTER, self.rich_style)
         place = self._page.places[y]
         line = self.pane.lines[place.line]
         here = place.line == self._at or (bool(line.of) and line.of == self.cursor)
@@ -351,19 +356,22 @@ class LinesPane(ScrollView, can_focus=True):
 
     def on_focus(self) -> None:
         self._strips.clear()
-        self._looks.clear()
         self.refresh()
+        self.call_after_refresh(self._retitle)
 
     def on_blur(self) -> None:
         self.on_focus()
 
     def _retitle(self) -> None:
-        """The title at the left of the top edge, the badge at its right."""
-        pane, room = self.pane, self.outer_size.width - 6
-        badge = f" {pane.badge} " if pane.badge else ""
-        line = "━" if self.has_focus else "─"
-        gap = room - width_of(pane.title) - width_of(badge)
-        self.border_title = safe_line(f"{pane.title} {line * gap}{badge}" if badge and gap > 0 else pane.title)
+        """The title at the left of the top edge, the badge at its right, the edge's own line between them."""
+        pane, room = self.pane, self.outer_size.width - CORNERS
+        gap = room - width_of(pane.title) - width_of(pane.badge) - 2
+        title = safe_line(pane.title)
+        if pane.badge and gap > 0:
+            kind, color = self.styles.border_top
+            edge = safe_line(("━" if kind == "heavy" else "─") * gap)
+            title = Content(" ").join([title, edge.stylize(ContentStyle(foreground=color)), safe_line(pane.badge)])
+        self.border_title = title
 
     # Marking by mouse
 

@@ -38,6 +38,13 @@ LinesPane {
     overflow-y: auto;
     scrollbar-gutter: stable;
     scrollbar-size-vertical: 1;
+    scrollbar-background: $surface;
+    scrollbar-background-hover: $surface;
+    scrollbar-background-active: $surface;
+    scrollbar-color: $border;
+    scrollbar-color-hover: $primary;
+    scrollbar-color-active: $primary;
+    scrollbar-corner-color: $surface;
     &:focus {
         border: heavy $primary;
         border-title-style: bold;
