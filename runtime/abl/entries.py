@@ -196,7 +196,8 @@ def value_as(written: str, type_name: str) -> Json:
         return None
     if type_name in ("boolean", "bool"):
         return {"true": True, "false": False}.get(unquoted(text).lower(), unquoted(text))
-    if type_name in ("number", "integer", "float", "currency", "object", "array", "list", ""):
+    shaped = type_name.endswith("[]") or type_name.startswith("{")
+    if shaped or type_name in ("number", "integer", "float", "currency", "object", "array", "list", ""):
         guessed = _json(text)
         return unquoted(text) if guessed is None else guessed
     return unquoted(text)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 NESTING: Final = 64
@@ -41,7 +42,7 @@ class Path:
 
     segments: tuple[str | int, ...]
     text: str
-    at: int
+    at: int = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Call:
 
     name: str
     arguments: tuple[Expression, ...]
-    at: int
+    at: int = field(compare=False)
     method: bool = False
 
 
@@ -140,6 +141,7 @@ class _Token:
         return self.text.lower() if self.kind in ("name", "sign") else ""
 
 
+@lru_cache(maxsize=4096)
 def parse(text: str) -> Expression:
     """The expression that the whole of `text` is. Raises NotAnExpression with the place of what is wrong."""
     expression = _Parser(text).whole()

@@ -74,11 +74,11 @@ def read_nodes(lines: tuple[str, ...], findings: Findings) -> tuple[Node, ...]:
         children: list[Node] = []
         while pending and pending[-1].indent > flat.indent:
             children.append(pending.pop())
-        depth = 1 + max((child.depth for child in children), default=0)
+        depth = 1 + max([child.depth for child in children], default=0)
         if depth > DEEPEST:
             findings.add("E346", flat.line, flat.column, f"more than {DEEPEST} levels of indentation; indent less")
-            children, depth = [], 1
-        pending.append(replace(flat, children=tuple(children), depth=depth))
+            children.clear()
+        pending.append(replace(flat, children=tuple(children), depth=depth) if children else flat)
     return tuple(reversed(pending))
 
 
@@ -119,7 +119,7 @@ def _flat_nodes(lines: tuple[str, ...], findings: Findings) -> list[Node]:
 
 def _node(number: int, raw: str, text: str) -> Node:
     column = len(raw) - len(raw.lstrip()) + 1
-    indent = len(raw[: column - 1].expandtabs(TAB_STOP))
+    indent = column - 1 if "\t" not in raw else len(raw[: column - 1].expandtabs(TAB_STOP))
     bullet = text == "-" or text.startswith(("- ", "-\t"))
     inner = text[1:].lstrip() if bullet else text
     inner_column = column + len(text) - len(inner)
