@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 
 from runtime.errors import ModelError
@@ -78,6 +77,8 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     seconds = _seconds(value)
     if seconds is not None or not value:
         return seconds
+    from email.utils import parsedate_to_datetime
+
     try:
         moment = parsedate_to_datetime(value).timestamp()
     except (ValueError, OverflowError):

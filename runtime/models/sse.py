@@ -28,10 +28,9 @@ class EventReader:
 
     def feed(self, chunk: bytes) -> list[ServerEvent]:
         """The events that `chunk` completes, in order."""
-        if self._after_cr and chunk.startswith(b"\n"):
-            chunk = chunk[1:]
-        if chunk:
-            self._after_cr = chunk.endswith(b"\r")
+        if self._after_cr and chunk:
+            chunk, self._after_cr = chunk.removeprefix(b"\n"), False
+        self._after_cr = self._after_cr or chunk.endswith(b"\r")
         if b"\n" not in chunk and b"\r" not in chunk:
             self._rest.append(chunk)
             return []
