@@ -7,6 +7,7 @@ belongs here.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -213,11 +214,15 @@ def _proxy_of_environment(endpoint: Endpoint) -> str | None:
 
 def _reason(fault: BaseException) -> str:
     """What the system or the library said of `fault`, from its innermost cause that says anything."""
-    said, seen = "", fault
+    said = ""
     inner: BaseException | None = fault
     while inner is not None:
-        seen, said = inner, str(inner) or said
+        if isinstance(inner, BaseExceptionGroup):
+            inner = inner.exceptions[0]
+            continue
         if isinstance(inner, OSError) and inner.strerror:
-            return inner.strerror
+            call_failed = inner.errno is not None and inner.strerror.startswith("Connect call failed")
+            return os.strerror(inner.errno) if call_failed else inner.strerror
+        said = str(inner) or said
         inner = inner.__cause__ or inner.__context__
-    return said or type(seen).__name__
+    return said or type(fault).__name__
