@@ -14,7 +14,7 @@ from runtime.abl.behaviour import (
     read_on_start,
     read_role,
 )
-from runtime.abl.diagnostics import Diagnostic, Findings, quoted
+from runtime.abl.diagnostics import Findings, quoted
 from runtime.abl.entries import texts_of, words_of
 from runtime.abl.fields import read_fields, read_memory
 from runtime.abl.keywords import DOCUMENTS, KEPT
@@ -23,6 +23,7 @@ from runtime.abl.parser import Document, Section, read_document
 from runtime.abl.project import AgentSource, KeptSection, OnReturn, Route
 from runtime.abl.routes import Surroundings, read_handlers, read_routes
 from runtime.abl.tools import read_tools
+from runtime.values.diagnostic import Diagnostic
 
 LARGEST: Final = 1_000_000
 """Characters of one file."""

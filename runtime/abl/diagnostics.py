@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
-Severity = Literal["error", "warning", "info"]
+from runtime.values.diagnostic import Diagnostic, Severity
 
 Code: TypeAlias = Literal[
     "E330", "E331", "W330", "W331", "W332", "W333", "W340", "E341", "W342", "E343", "E344", "W345", "E346",
@@ -39,22 +39,6 @@ _SEVERITIES: Final[Mapping[str, Severity]] = {"E": "error", "W": "warning", "I":
 _LONGEST_QUOTE = 60
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Diagnostic:
-    """One finding. `line` and `column` count from 1; `message` says what to write instead; `source` is the line."""
-
-    file: str
-    line: int
-    column: int
-    code: Code
-    severity: Severity = field(compare=False)
-    message: str
-    source: str = field(default="", compare=False)
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}: {self.severity} {self.code}: {self.message}"
-
-
 class Findings:
     """Collects the diagnostics of one file while it is read."""
 
@@ -68,8 +52,7 @@ class Findings:
 
     def add(self, code: Code, line: int, column: int, message: str) -> None:
         """Note `code` at the place; the same finding at the same place is noted once."""
-        severity = _SEVERITIES[code[0]]
-        self._found.append(Diagnostic(self.file, line, column, code, severity, message, self.text(line)))
+        self._found.append(Diagnostic(self.file, line, column, code, _SEVERITIES[code[0]], message))
 
     def __len__(self) -> int:
         return len(self._found)
@@ -81,7 +64,7 @@ class Findings:
 
 def in_order(found: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics by file, line, column and code, without doubles."""
-    return sorted(set(found))
+    return sorted(dict.fromkeys(found), key=lambda one: (one.file, one.line or 0, one.column or 0, one.code))
 
 
 def has_errors(found: Iterable[Diagnostic]) -> bool:
@@ -92,15 +75,6 @@ def has_errors(found: Iterable[Diagnostic]) -> bool:
 def below(found: Iterable[Diagnostic], folder: str) -> list[Diagnostic]:
     """The same findings with `folder` in front of each file."""
     return [replace(one, file=f"{folder}/{one.file}" if folder else one.file) for one in found]
-
-
-def as_compilers_print(diagnostic: Diagnostic) -> str:
-    """The finding in one line, and the source line below it with a caret under the column."""
-    if not diagnostic.source.strip():
-        return str(diagnostic)
-    before = diagnostic.source[: diagnostic.column - 1]
-    caret = "".join("\t" if sign == "\t" else " " for sign in before) + "^"
-    return f"{diagnostic}\n  {diagnostic.source}\n  {caret}"
 
 
 def quoted(text: str) -> str:

@@ -12,11 +12,12 @@ from pathlib import Path, PurePath
 from typing import Final
 
 from runtime.abl.compiler import LARGEST, compile_text
-from runtime.abl.diagnostics import Diagnostic, Findings, below, in_order, quoted
+from runtime.abl.diagnostics import Findings, below, in_order, quoted
 from runtime.abl.history_setting import HistorySetting, LastN, default_setting
 from runtime.abl.lines import split_lines
 from runtime.abl.project import AgentSource, Project, Route
 from runtime.errors import BadInput
+from runtime.values.diagnostic import Diagnostic
 from runtime.values.json import Json
 
 SUFFIX: Final = ".agent.abl"

@@ -9,8 +9,9 @@ from typing import Literal
 
 from runtime.abl.assignments import Assignment
 from runtime.abl.conditions import When
-from runtime.abl.diagnostics import Diagnostic, has_errors
+from runtime.abl.diagnostics import has_errors
 from runtime.abl.history_setting import HistorySetting, InForce, resolve
+from runtime.values.diagnostic import Diagnostic
 from runtime.values.json import Json, JsonObject
 
 Role = Literal["router", "orchestrator", "assistant"]

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from runtime.abl import AgentSource, Diagnostic, compile_text
+from runtime.abl import AgentSource, compile_text
 from runtime.abl.project import Route
+from runtime.values.diagnostic import Diagnostic
 
 Compiled = tuple[AgentSource, list[Diagnostic]]
 

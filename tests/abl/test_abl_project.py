@@ -258,7 +258,8 @@ def test_completions(desk: AgentSource) -> None:
 def test_what_is_not_executed_is_kept_and_said(desk: AgentSource) -> None:
     assert [(one.keyword, one.text) for one in desk.kept] == [("GUARDRAILS", "GUARDRAILS:\n  tone:\n    kind: output")]
     _, found = compile_text(DESK, "f")
-    said = {one.source.strip() for one in found if one.code == "I350"}
+    lines = DESK.splitlines()
+    said = {lines[(one.line or 1) - 1].strip() for one in found if one.code == "I350"}
     assert {"GUARDRAILS:", "temperature: 0.2", "persistent:"} <= said
 
 
@@ -404,9 +405,9 @@ def test_two_hundred_agents_with_twenty_routes_are_checked_in_time(folder: Folde
             f"HANDOFF:\n{routes}"
         )
     root = folder(files)
-    start = time.perf_counter()
+    start = time.process_time()
     project = load_project(root)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     assert project.diagnostics == ()
     assert sum(len(agent.routes) for agent in project.agents.values()) == 4000
     assert seconds < 6, seconds
