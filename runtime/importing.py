@@ -34,6 +34,7 @@ from runtime.values.record import (
     Part,
     ResultsItem,
     SectionRecord,
+    Settlement,
     StepItem,
     ToolOffered,
 )
@@ -74,8 +75,8 @@ async def import_thread(
     thread = await ledger.create_thread(NewThread(origin="imported", name=title, about=about), conversation.messages)
     try:
         await _write(ledger, thread, turns, sent_with(about), progress)
-    except BaseException:
-        await ledger.delete_thread(thread)
+    except BaseException:  # a stop or a cancellation leaves nothing half imported
+        await _undo(ledger, thread)
         raise
     return thread
 
@@ -230,6 +231,13 @@ async def _write(
             progress(done, len(turns))
         if done % 20 == 0:
             await asyncio.sleep(0)
+
+
+async def _undo(ledger: Ledger, thread: str) -> None:
+    for turn in await ledger.turns(thread):
+        if turn.status == "running":
+            await ledger.settle(turn.id, (), Settlement("failed", "interrupted"), state={})
+    await ledger.delete_thread(thread)
 
 
 def _affordable(turns: Sequence[ImportedTurn], rows: Sequence[_Row], sent: Sent) -> int:

@@ -47,7 +47,7 @@ def conversations(path: str | Path, *, progress: Progress | None = None) -> Iter
         for number, unit in enumerate(units(document), 1):
             rows = Rows()
             unit.read(rows)
-            yield Listed(number, _title(rows), len(rows.messages), unit.source)
+            yield Listed(number, _title(rows), len(rows.messages), unit.source, unit.aside)
     except BadInput as error:
         raise _placed(error, document) from error
     except RecursionError as error:
@@ -63,18 +63,19 @@ def load(
 ) -> Conversation:
     """One conversation of a file as rows.
 
-    `pick` is its number from 1; None means the only one. `compaction` says what to take of a session that was
-    compacted: the whole file, or what the model was last given. Raises BadInput, also if the file holds several and
-    none was picked.
+    `pick` is its number from 1; None means the only one beside side chains. `compaction` says what to take of a
+    session that was compacted: the whole file, or what the model was last given. Raises BadInput, also if the file
+    holds several and none was picked.
     """
     document = open_document(Path(path), progress)
     from runtime.transcripts.containers import units
 
     found = None
-    of = 0
+    of = asides = 0
     try:
         for unit in units(document):
             of += 1
+            asides += unit.aside
             if of == (1 if pick is None else pick):
                 rows = Rows(compaction=compaction)
                 unit.read(rows)
@@ -83,13 +84,14 @@ def load(
         raise _placed(error, document) from error
     except RecursionError as error:
         raise BadInput("nested too deeply", file=str(path)) from error
-    if pick is None and of > 1:
+    if pick is None and of - asides > 1:
         raise BadInput(f"holds {of} conversations: pick one by its number, 1 to {of}", file=str(path), field="pick")
     if found is None:
-        raise BadInput(
-            f"holds {of} conversation{'s' * (of != 1)}: there is no number {pick}", file=str(path), field="pick"
-        )
+        held = f"holds {of} conversation{'s' * (of != 1)}"
+        raise BadInput(f"{held}: there is no number {pick}", file=str(path), field="pick")
     unit, rows = found
+    if asides and not unit.aside:
+        rows.lose("side chain", "the conversation of a sub-agent: it is opened by its number", asides)
     return Conversation(
         messages=tuple(rows.messages),
         detected=unit.detected,

@@ -94,7 +94,7 @@ def add(rows: Rows, records: list[Record], session: Session) -> None:
         rows.lose(what, reason, count)
     at_work = ""
     for record in _branch(rows, records):
-        if record.boundary:
+        if record.boundary or record.kind == "summary":
             continue
         if record.kind not in _KEPT:
             rows.lose(f"{record.kind or 'other'} record", "no message of the conversation")

@@ -44,11 +44,15 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One conversation of a file, not yet read: where it begins, what it is, and how to read it."""
+    """One conversation of a file, not yet read: where it begins, what it is, and how to read it.
+
+    `aside` marks a side chain: a sub-agent's own conversation beside the main one.
+    """
 
     source: str
     detected: Detected
     read: Callable[[Rows], None]
+    aside: bool = False
 
 
 def units(document: Document) -> Iterator[Unit]:
@@ -96,6 +100,8 @@ def _of_value(document: Document, value: object) -> Iterator[Unit]:
         return _several(document, numbered(cases, "/eval_cases"))
     if isinstance(found.get("loglines"), list):
         return _of_session(numbered(found["loglines"], "/loglines"), "it holds `loglines` of a coding session")
+    if is_message(value) and "messages" not in found:
+        return _several(document, [([value], "")])
     if claude_code.is_record(value):
         return _of_session([(value, "line 1")], _CLAUDE)
     if codex.is_rollout([value]):
@@ -167,7 +173,7 @@ def _of_session(records: Placed, why: str) -> Iterator[Unit]:
     session = claude_code.read(records)
     for title, part, side in claude_code.conversations(session):
         reason = f"{why}; a side chain of it" if side else why
-        yield Unit(part[0].source, Detected("claude-code", reason), partial(_read_session, title, part, session))
+        yield Unit(part[0].source, Detected("claude-code", reason), partial(_read_session, title, part, session), side)
 
 
 def _read_session(title: str, part: list[claude_code.Record], session: claude_code.Session, rows: Rows) -> None:

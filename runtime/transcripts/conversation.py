@@ -39,12 +39,16 @@ class Detected:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One conversation of a file: its number from 1 (what `pick` takes), title, messages, and where it begins."""
+    """One conversation of a file: its number from 1 (what `pick` takes), title, messages, and where it begins.
+
+    `aside` marks the side chain of a sub-agent, which is not taken unless it is picked.
+    """
 
     number: int
     title: str
     messages: int
     source: str
+    aside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
