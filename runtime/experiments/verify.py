@@ -105,8 +105,10 @@ async def _smallest(answers: _Answers, expectation: Expectation) -> Window | Non
 
 
 def _named(found: Window | None, named: Window | None, stored: int) -> Window | None:
-    """A window of every row and `all` are the same: the one the seed names is told."""
-    return named if found == "all" and isinstance(named, int) and named >= stored else found
+    """`all` and a window of every row are the same: told in the words of the seed, else as a number."""
+    if found != "all" or named == "all":
+        return found
+    return named if isinstance(named, int) and named >= stored else stored
 
 
 def _enough(record: TurnRecord, expectation: Expectation) -> bool:

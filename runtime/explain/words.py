@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterable
 
 from runtime.values.messages import Window
@@ -104,7 +104,14 @@ def quoted(text: str, limit: int = 60) -> str:
     line = " ".join(text.split())
     if len(line) > limit:
         line = line[: limit - 1].rstrip() + "…"
-    return json.dumps(line, ensure_ascii=False)
+    return f'"{_CONTROL.sub(_escaped, line)}"'
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+
+
+def _escaped(sign: re.Match[str]) -> str:
+    return f"\\u{ord(sign[0]):04x}"
 
 
 def ranges(seqs: Iterable[int]) -> str:

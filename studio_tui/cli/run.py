@@ -73,18 +73,21 @@ def command(
 async def _run(runtime: Runtime, asked: Asked) -> int:
     attachments = read_attachments(asked.attach)
     thread, agent = asked.thread, asked.agent
+    fresh = thread is None
     if thread is None:
         from studio_tui.cli.seed_source import seed_given
 
         thread = await runtime.create_thread(seed=seed_given(asked.seed), agent=asked.agent or "")
         agent = None
-    settled = await followed(
-        runtime,
-        runtime.stream(
-            thread, asked.request, window=asked.window, brief=asked.brief, agent=agent, attachments=attachments
-        ),
-        progress=not asked.as_json and sys.stderr.isatty(),
+    events = runtime.stream(
+        thread, asked.request, window=asked.window, brief=asked.brief, agent=agent, attachments=attachments
     )
+    try:
+        settled = await followed(runtime, events, progress=not asked.as_json and sys.stderr.isatty())
+    except BadInput:
+        if fresh:  # the turn was refused before it opened: the thread made for it has no use
+            await runtime.store.delete_thread(thread)
+        raise
     record = await runtime.record(settled.turn)
     if asked.as_json:
         from runtime.values.record_json import record_json

@@ -1,0 +1,1 @@
+"""The nouns that everybody may import: frozen values, and the JSON they are written as."""
