@@ -68,7 +68,7 @@ def context_pane(
         view.window,
         what_if,
         rows or {},
-        notes_of(context, record, records, rows or {}),
+        notes_of(context, record, records, rows or {}, what_if.entered if what_if is not None else ()),
         folds,
         sent=record is not None,
     )

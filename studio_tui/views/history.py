@@ -3,10 +3,11 @@ lines where the window cuts (X1 to X3)."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from runtime.explain import LEFT_OUT_WORDS, WhatIf
 from runtime.explain.accounts import WINDOW_REASONS, needs_of, unreadable_seqs
@@ -20,6 +21,9 @@ from studio_tui.views.words import role_span
 
 COUNTED = 20_000
 """Characters above which the tokens of a row that was left out are not counted for the screen."""
+
+CHUNK = 64
+"""Rows whose lines are made together."""
 
 ALONE = 2
 """Rows up to which a range is shown row by row without being unfolded."""
@@ -49,25 +53,28 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _In:
-    """A row in front of the model, or one that the what-if would bring in (`+`) or take away (`−`)."""
+    """Rows in front of the model, or that the what-if would bring in (`+`) or take away (`−`); one row, if it has
+    notes."""
 
-    row: ContextRow
+    rows: Sequence[ContextRow]
     mark: str
     notes: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Out:
-    """A range left out, folded or with its rows below it (`alone`: the rows without the range's own line)."""
+    """A range left out, folded or with its rows below it."""
 
     left: LeftOut
-    alone: bool
     opened: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _OutRow:
-    seq: int
+class _OutRows:
+    """The rows first..last of a range, one by one; `reason` says why under each."""
+
+    first: int
+    last: int
     left: LeftOut
     reason: bool
 
@@ -80,7 +87,7 @@ class _Ruler:
     id: str
 
 
-_Part = _In | _Out | _OutRow | _Ruler
+_Part = _In | _Out | _OutRows | _Ruler
 
 
 class History:
@@ -91,7 +98,7 @@ class History:
         self._unreadable = unreadable_seqs(body.context, list(body.rows.values()))
         self._seq_width = max(3, len(str(body.context.stored)))
         self._needs_width = max(4, len(str(body.context.stored)))
-        self._groups: dict[int, int] | None = None
+        self._firsts: list[tuple[int, int]] = []
         self.plan = Plan()
         for part in self._parts():
             self.plan.parts.append(part)
@@ -102,11 +109,12 @@ class History:
         part = self.plan.parts[group]
         match part:
             case _In():
-                return self._row(part)
+                return tuple(line for row in part.rows for line in self._row(row, part.mark, part.notes))
             case _Out():
                 return self._range(part)
-            case _OutRow():
-                return self._out_row(part)
+            case _OutRows():
+                seqs = range(part.first, part.last + 1)
+                return tuple(line for seq in seqs for line in self._out_row(seq, part.left, part.reason))
             case _Ruler():
                 return (Line(part.id, (Span(part.text, part.style),), fill=part.fill, kind="ruler"),)
 
@@ -144,24 +152,36 @@ class History:
 
     def _parts(self) -> Iterator[_Part]:
         """The body from the oldest row to the newest, with the rulers above the first row that each window takes."""
-        body, context, what_if = self._body, self._body.context, self._body.what_if
+        body, what_if = self._body, self._body.what_if
+        inside: Sequence[ContextRow] = body.context.rows
         entered = {row.seq for row in what_if.entered} if what_if else set()
         left = {row.seq for row in what_if.left} if what_if else set()
-        inside = sorted([*context.rows, *(what_if.entered if what_if else ())], key=lambda row: row.seq)
-        ranges = sorted(self._ranges(sorted(entered)), key=lambda one: one.first)
-        rulers = self._rulers()
-        at = 0
-        for row in inside:
-            while at < len(ranges) and ranges[at].first < row.seq:
-                yield from self._left_out(ranges[at])
-                at += 1
-            while rulers and rulers[0][0] is not None and rulers[0][0] <= row.seq:
-                yield rulers.pop(0)[1]
-            yield _In(row, "+" if row.seq in entered else "−" if row.seq in left else "", body.notes(row))
-        for one in ranges[at:]:
-            yield from self._left_out(one)
-        for _, ruler in rulers:
-            yield ruler
+        if what_if and entered:
+            inside = sorted([*inside, *what_if.entered], key=lambda row: row.seq)
+        seqs = [row.seq for row in inside]
+        between: dict[int, list[_Part]] = {}
+        for one in sorted(self._ranges(sorted(entered)), key=lambda one: one.first):
+            between.setdefault(bisect_left(seqs, one.first), []).extend(self._left_out(one))
+        for first, ruler in self._rulers():
+            between.setdefault(len(seqs) if first is None else bisect_left(seqs, first), []).append(ruler)
+        marks = ["+" if seq in entered else "−" if seq in left else "" for seq in seqs] if entered or left else None
+        for start, end in pairwise(sorted({*self._cuts(seqs, marks), *between, 0, len(seqs)})):
+            yield from between.get(start, ())
+            mark = marks[start] if marks else ""
+            notes = body.notes.get(seqs[start], ())
+            for at in range(start, end, CHUNK):
+                yield _In(inside[at : min(end, at + CHUNK)], mark, notes)
+        yield from between.get(len(seqs), ())
+
+    def _cuts(self, seqs: list[int], marks: list[str] | None) -> Iterator[int]:
+        """Where rows in front of the model cannot be made together: at notes, and where the mark changes."""
+        for seq in self._body.notes:
+            at = bisect_left(seqs, seq)
+            if at < len(seqs) and seqs[at] == seq:
+                yield at
+                yield at + 1
+        if marks is not None:
+            yield from (at for at in range(1, len(marks)) if marks[at] != marks[at - 1])
 
     def _rulers(self) -> list[tuple[int | None, _Ruler]]:
         """The rulers with the row each stands above, in the order of these; None stands below all rows."""
@@ -191,25 +211,25 @@ class History:
     def _left_out(self, left: LeftOut) -> Iterator[_Part]:
         """A range: its oldest row where its text is known, the others folded into one line."""
         if left.count <= ALONE:
-            for seq in range(left.first, left.last + 1):
-                yield _OutRow(seq, left, True)
+            yield _OutRows(left.first, left.last, left, True)
             return
         if left.first == 1 and left.first in self._body.rows:
-            yield _OutRow(left.first, left, True)
+            yield _OutRows(left.first, left.first, left, True)
             left = LeftOut(left.first + 1, left.last, left.reason)
         opened = f"out:{left.first}-{left.last}" in self._body.folds
-        yield _Out(left, False, opened)
+        yield _Out(left, opened)
         if opened:
-            for seq in range(left.first, left.last + 1):
-                yield _OutRow(seq, left, False)
+            for first in range(left.first, left.last + 1, CHUNK):
+                yield _OutRows(first, min(left.last, first + CHUNK - 1), left, False)
 
     def _group_of(self, seq: int) -> int | None:
-        """The group of a row that stands by itself."""
-        if self._groups is None:
-            self._groups = {
-                _seq(part): group for group, part in enumerate(self.plan.parts) if isinstance(part, _In | _OutRow)
-            }
-        return self._groups.get(seq)
+        """The group of a row that stands by itself; seqs ascend over the groups."""
+        if not self._firsts:
+            for group, part in enumerate(self.plan.parts):
+                if isinstance(part, _In | _OutRows):
+                    self._firsts.append((part.rows[0].seq if isinstance(part, _In) else part.first, group))
+        at = bisect_right(self._firsts, (seq, len(self.plan.parts))) - 1
+        return self._firsts[at][1] if at >= 0 else None
 
     # How it looks
 
@@ -225,9 +245,8 @@ class History:
     def _hang(self) -> int:
         return 2 + self._needs_width + 2 + self._seq_width + 2 + 6
 
-    def _row(self, part: _In) -> tuple[Line, ...]:
-        row = part.row
-        columns = (*self._columns(part.mark, str(row.needs), str(row.seq)), role_span(row.role), Span("  "))
+    def _row(self, row: ContextRow, mark: str, notes: tuple[Span, ...]) -> tuple[Line, ...]:
+        columns = (*self._columns(mark, str(row.needs), str(row.seq)), role_span(row.role), Span("  "))
         id = f"row:{row.seq}"
         opened = id in self._body.folds
         line = Line(
@@ -241,7 +260,7 @@ class History:
             kind="row",
             copy=row.text,
         )
-        return (line, *self._notes(row.seq, part.notes))
+        return (line, *self._notes(row.seq, notes))
 
     def _notes(self, seq: int, notes: Sequence[Span]) -> Iterator[Line]:
         for number, note in enumerate(notes):
@@ -255,9 +274,9 @@ class History:
                 copy=note.text,
             )
 
-    def _out_row(self, part: _OutRow) -> tuple[Line, ...]:
-        seq, row = part.seq, self._body.rows.get(part.seq)
-        needs = str(self.needs(seq)) if part.left.reason in WINDOW_REASONS else "–"
+    def _out_row(self, seq: int, left: LeftOut, reason: bool) -> tuple[Line, ...]:
+        row = self._body.rows.get(seq)
+        needs = str(self.needs(seq)) if left.reason in WINDOW_REASONS else "–"
         id, columns = f"row:{seq}", self._columns("", needs, str(seq))
         opened = id in self._body.folds
         right: tuple[Span, ...] = ()
@@ -281,9 +300,9 @@ class History:
             copy=row.text if isinstance(row, Message) else None,
             fade=True,
         )
-        if not part.reason:
+        if not reason:
             return (line,)
-        note = Span(f"out: {part.left.reason}", "reason")
+        note = Span(f"out: {left.reason}", "reason")
         return (line, *self._notes(seq, (note,)))
 
     def _range(self, part: _Out) -> tuple[Line, ...]:
@@ -324,18 +343,14 @@ class History:
         return (Span(str(sum(_count(row.role, row.text) for row in known)), "number"),)
 
 
-def _seq(part: _In | _OutRow) -> int:
-    return part.row.seq if isinstance(part, _In) else part.seq
-
-
 def _size(part: _Part) -> int:
     match part:
         case _In():
-            return 1 + len(part.notes)
+            return len(part.rows) + len(part.notes)
         case _Out():
             return 2
-        case _OutRow():
-            return 2 if part.reason else 1
+        case _OutRows():
+            return (part.last - part.first + 1) * (2 if part.reason else 1)
         case _Ruler():
             return 1
 

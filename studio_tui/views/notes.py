@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from runtime.explain import next_sees, repetition, turn_name
 from runtime.values.dialogue import escaped_lines
@@ -12,31 +12,34 @@ from runtime.values.record import ContextRecord, ContextRow, TurnRecord
 from studio_tui.views.lines import Span
 from studio_tui.views.words import status_words
 
-Notes = Callable[[ContextRow], tuple[Span, ...]]
-"""The notes under a row, each on a line of its own."""
+Notes = Mapping[int, tuple[Span, ...]]
+"""The notes under rows, by seq, each on a line of its own; rows without any are not in it."""
 
 
 def notes_of(
-    context: ContextRecord, shown: TurnRecord | None, records: Sequence[TurnRecord], rows: Mapping[int, Row]
+    context: ContextRecord,
+    shown: TurnRecord | None,
+    records: Sequence[TurnRecord],
+    rows: Mapping[int, Row],
+    entered: Sequence[ContextRow] = (),
 ) -> Notes:
-    """The notes for the rows of a context. `shown` is the turn it belongs to (None: the coming one), `records` the
-    thread's turns, `rows` the stored rows that are known, by seq."""
-    repeated = repetition(context)
-    turns = _by_row(context, shown, records)
-
-    def notes(row: ContextRow) -> tuple[Span, ...]:
-        found = [Span(f"≡ {words}", "mark") for words in repeated.get(row.seq, ())]
-        found += turns.get(row.seq, ())
-        if "\n" in row.text:
-            found += _escaped(row.text)
+    """The notes for the rows of a context, and for those that a what-if would let in. `shown` is the turn it belongs
+    to (None: the coming one), `records` the thread's turns, `rows` the stored rows that are known, by seq."""
+    found: dict[int, list[Span]] = {}
+    for seq, repeated in repetition(context).items():
+        found[seq] = [Span(f"≡ {words}", "mark") for words in repeated]
+    for seq, notes in _by_row(context, shown, records).items():
+        found.setdefault(seq, []).extend(notes)
+    for row in (*entered, *context.rows):
+        if "\n" in row.text and ":" in row.text:
+            found.setdefault(row.seq, []).extend(_escaped(row.text))
         if row.origin is not None:
-            found.append(Span(f"copied from thread {row.origin[0]}, seq {row.origin[1]}", "reason"))
-        stored = rows.get(row.seq)
+            copied = Span(f"copied from thread {row.origin[0]}, seq {row.origin[1]}", "reason")
+            found.setdefault(row.seq, []).append(copied)
+    for seq, stored in rows.items():
         if isinstance(stored, Message) and stored.parts:
-            found += _parts(stored)
-        return tuple(found)
-
-    return notes
+            found.setdefault(seq, []).extend(_parts(stored))
+    return {seq: tuple(notes) for seq, notes in found.items() if notes}
 
 
 def _escaped(text: str) -> list[Span]:

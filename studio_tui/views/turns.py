@@ -31,14 +31,13 @@ def turns_pane(
     """
     turns: list[TurnRecord] = []
     runs: dict[str, list[TurnRecord]] = {}
-    known = {record.turn for record in records if not record.is_run}
+    known = {record.turn for record in records if record.view is None}
     for record in records:
-        if record.is_run and record.rerun_of in known:
+        if record.view is not None and record.rerun_of in known:
             runs.setdefault(record.rerun_of or "", []).append(record)
         else:
             turns.append(record)
     tail = tuple(_tail(what_next, forks, empty=not turns))
-    groups = {run.turn: at for at, turn in enumerate(turns) for run in (turn, *runs.get(turn.turn, ()))}
 
     def make(group: int) -> tuple[Line, ...]:
         if group == len(turns):
@@ -48,9 +47,12 @@ def turns_pane(
 
     def find(id: str) -> int | None:
         kind, _, turn = id.partition(":")
-        return groups.get(turn) if kind in ("turn", "runs") else len(turns)
+        if kind not in ("turn", "runs"):
+            return len(turns)
+        parent = next((above for above, below in runs.items() if any(run.turn == turn for run in below)), turn)
+        return next((group for group, each in enumerate(turns) if each.turn == parent), None)
 
-    sizes = [2 + _run_lines(turn, len(runs.get(turn.turn, ())), folds) for turn in turns]
+    sizes = [2 + _run_lines(turn, len(runs[turn.turn]), folds) if turn.turn in runs else 2 for turn in turns]
     return Pane("TURNS", "", Lines([*sizes, len(tail)], make, find))
 
 

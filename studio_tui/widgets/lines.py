@@ -28,7 +28,7 @@ from studio_tui.views.lines import Line, Pane, where
 from studio_tui.widgets.layout import Layout, Place
 from studio_tui.widgets.looks import CSS, LOOKS
 from studio_tui.widgets.page import Page
-from studio_tui.widgets.segments import GUTTER, row_segments
+from studio_tui.widgets.segments import GUTTER, row_strip
 from studio_tui.widgets.wrap import width_of
 
 View: TypeAlias = Callable[[frozenset[str]], Pane]
@@ -217,7 +217,6 @@ class LinesPane(ScrollView, can_focus=True):
         if self._page.places and self._at < len(self._page.layout.lines):
             self._page.bring(self._at, self._last_with(self._at))
             self._settled()
-        self._strips.clear()
         self.refresh()
         if cursor:
             self.post_message(self.Highlighted(self, cursor))
@@ -313,7 +312,7 @@ class LinesPane(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         if y >= len(self._page.places):
-            return Strip.blank(self._page.layout.width + GUTTER, self.rich_style)
+            return Strip.blank(self._page.layout.width + GUTTER, self._base)
         place = self._page.places[y]
         line = self.pane.lines[place.line]
         here = place.line == self._at or (bool(line.of) and line.of == self.cursor)
@@ -327,12 +326,18 @@ class LinesPane(ScrollView, can_focus=True):
     def _draw(self, place: Place, here: bool) -> Strip:
         selection = self.text_selection
         marked = selection.get_span(place.line) if selection is not None else None
-        segments = row_segments(self._page.layout, place, self._look, "▌" if here else " ", marked)
+        strip = row_strip(self._page.layout, place, self._look, "▌" if here else " ", marked)
         if here:
             over = self._look("cursor" if self.has_focus else "cursor-away")
-            segments = [Segment(text, style + over if style else over) for text, style, _ in segments]
-        strip = Strip(segments)
-        return strip.adjust_cell_length(self._page.layout.width + GUTTER, self.rich_style)
+            strip = Strip([Segment(text, style and style + over) for text, style, _ in strip], strip.cell_length)
+        return strip.adjust_cell_length(self._page.layout.width + GUTTER, self._base)
+
+    @property
+    def _base(self) -> Style:
+        base = self._looks.get("")
+        if base is None:
+            base = self._looks[""] = self.rich_style
+        return base
 
     def _look(self, name: str) -> Style:
         look = self._looks.get(name)
@@ -343,7 +348,7 @@ class LinesPane(ScrollView, can_focus=True):
             elif name.startswith("cursor"):
                 look = Style(bgcolor=style.bgcolor, bold=style.bold)
             else:
-                look = self.rich_style + Style(
+                look = self._base + Style(
                     color=style.color, bold=style.bold, italic=style.italic, reverse=style.reverse
                 )
             self._looks[name] = look

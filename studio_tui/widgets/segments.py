@@ -12,6 +12,7 @@ from itertools import pairwise
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
+from textual.strip import Strip
 
 from studio_tui.text import RETURN
 from studio_tui.views.lines import Line, Span
@@ -26,10 +27,10 @@ GUTTER = 1
 """Cells at the left edge, for the mark of the cursor."""
 
 
-def row_segments(
+def row_strip(
     layout: Layout, place: Place, styles: Styles, gutter: str, marked: tuple[int, int] | None = None
-) -> list[Segment]:
-    """The segments of one row, `layout.width` + GUTTER cells. `marked` are the characters (start, end; -1: all the
+) -> Strip:
+    """One row, `layout.width` + GUTTER cells. `marked` are the characters (start, end; -1: all the
     rest) of the line that the mouse marked."""
     line = layout.lines[place.line]
     row = _Row(place.line, styles, marked, fade=line.fade)
@@ -50,7 +51,7 @@ def row_segments(
         if cut:
             row.plain("…", "muted", end)
         _end(row, line, layout, True)
-    return row.segments
+    return Strip(row.segments, row.cells)
 
 
 def _head(spans: tuple[Span, ...], characters: int) -> str:
@@ -121,8 +122,7 @@ class _Row:
             if count > 0:
                 self._put(" " * count, look, -1)
             return
-        for _ in range(count):
-            self._put(" ", look, at)
+        self._cells(count, look, at)
 
     def _stretch(self, text: str, style: str, at: int, column: int) -> int:
         """Draw raw text that stands at character `at`; returns the column after it, for the tabs to come."""
@@ -138,8 +138,7 @@ class _Row:
                     column += cell_len(shown)
                 if tab >= 0:
                     wide = TAB - column % TAB
-                    for _ in range(wide):
-                        self._put(" ", look, at + offset + tab)
+                    self._cells(wide, look, at + offset + tab)
                     column += wide
                 begin = stop + (tab >= 0)
         return column
@@ -149,6 +148,13 @@ class _Row:
         if self._fade and style == "text":
             look = self._styles("muted")
         return look + self._styles("marked") if marked else look
+
+    def _cells(self, count: int, look: Style, at: int) -> None:
+        """Blank cells that all stand for one character."""
+        if count > 0:
+            self._put(" ", look, at)
+            self.segments += [self.segments[-1]] * (count - 1)
+            self.cells += count - 1
 
     def _put(self, text: str, look: Style, at: int) -> None:
         if at >= 0:
