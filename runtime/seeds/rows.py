@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from runtime.fields import Fields, kind_of
 from runtime.files import Listing, Node, Scalar, Table, as_json
@@ -43,6 +43,14 @@ class OpenCalls:
         while f"c{self._made}" in self._names:
             self._made += 1
         return f"c{self._made}"
+
+    def note(self, parts: Iterable[JsonObject]) -> None:
+        """Note the calls and results among parts that are given as they are."""
+        for part in parts:
+            if part.get("type") == "tool_call":
+                self.open(str(part.get("id")), str(part.get("name")))
+            elif part.get("type") == "tool_result":
+                self.answer(str(part.get("call")))
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -96,11 +104,7 @@ def _parts(entry: Fields, role: Role, calls: OpenCalls) -> tuple[JsonObject, ...
         entry.wrong("parts", "S110", "takes the place of calls and call; give only one of them")
     if parts is None:
         return (*made, *answered) or None
-    for part in parts:
-        if part.get("type") == "tool_call":
-            calls.open(str(part.get("id")), str(part.get("name")))
-        elif part.get("type") == "tool_result":
-            calls.answer(str(part.get("call")))
+    calls.note(parts)
     return parts
 
 

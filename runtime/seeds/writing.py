@@ -55,7 +55,7 @@ def scalar(text: str) -> str:
 def _row(row: Message | NewMessage, calls: OpenCalls) -> Iterator[str]:
     yield from _text(f"  - {row.role}: ", row.text, "      ")
     if row.parts is not None:
-        yield from _calls(row, calls) or _answer(row, calls) or [f"    parts: {scalar(compact(list(row.parts)))}"]
+        yield from _calls(row, calls) or _answer(row, calls) or _as_they_are(row.parts, calls)
     if row.flags:
         yield "    flags:"
         yield from (f"      - {scalar(flag)}" for flag in row.flags)
@@ -113,6 +113,11 @@ def _answer(row: Message | NewMessage, calls: OpenCalls) -> list[str]:
         calls.open(id, name or "")
         return []
     return [f"    call: {scalar(id)}", *(["    error: true"] if error else [])]
+
+
+def _as_they_are(parts: tuple[JsonObject, ...], calls: OpenCalls) -> list[str]:
+    calls.note(parts)
+    return [f"    parts: {scalar(compact(list(parts)))}"]
 
 
 def _entry(key: str, value: Json, indent: str) -> list[str]:

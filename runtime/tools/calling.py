@@ -37,6 +37,9 @@ class Outcome:
 _GRACE = 0.05
 """Seconds that an async tool has to clean up after its time is up, before it counts as abandoned."""
 
+_MERCY = 0.2
+"""Seconds that a cancelled call waits for its tool to end; whoever cancelled it may give it up sooner."""
+
 _running: set[asyncio.Task[tuple[object, BaseException | None]]] = set()
 """The loop itself holds its tasks weakly: one that is left behind has to live until it ends."""
 
@@ -58,8 +61,8 @@ async def call(
     """Run one call of `tool` to its outcome; nothing a tool does raises here but the cancelling of this call (T4).
 
     `arguments` is what the model sent: an object, or the text that is none. `state` is the thread's state at the start
-    of the step. `timeout` is in seconds, None for no limit. Cancelled, it returns at once: an async tool is cancelled,
-    a function on a thread is left to end by itself, its result dropped (T10).
+    of the step. `timeout` is in seconds, None for no limit. When it is cancelled, an async tool is cancelled too and
+    waited for up to 0.2 s, a function on a thread is left to end by itself at once, its result dropped (T10).
     """
     if isinstance(arguments, str):
         read = ToolCall.read("", tool.name, arguments).arguments
@@ -125,6 +128,7 @@ async def _awaited(work: Awaitable[object], seconds: float | None) -> object:
         done, _ = await asyncio.wait((task,), timeout=seconds)
     except asyncio.CancelledError:
         task.cancel()
+        await asyncio.wait((task,), timeout=_MERCY)
         raise
     if not done:
         task.cancel()

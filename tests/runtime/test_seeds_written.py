@@ -99,6 +99,12 @@ def test_parts_that_are_no_plain_calls_survive(role: str, parts: tuple[JsonObjec
     assert [(row.text, row.parts or None) for row in written(rows)] == [(row.text, row.parts or None) for row in rows]
 
 
+def test_a_call_among_odd_parts_is_open_for_the_rows_after_it() -> None:
+    call = tool_call_part("c1", "f", {})
+    rows = [NewMessage("user", "", (call,)), NewMessage("assistant", "", (call,)), NewMessage("assistant", "", (call,))]
+    assert written(rows) == tuple(rows)
+
+
 TEXT = st.text(max_size=40).map(clean) | st.sampled_from(ODD_TEXTS)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT,

@@ -318,6 +318,27 @@ async def test_T10_a_cancelled_call_returns_at_once(kind: str) -> None:
     go.set()
 
 
+async def test_T10_a_cancelled_call_waits_a_moment_for_its_tool_to_end() -> None:
+    started, go = asyncio.Event(), asyncio.Event()
+    cleaned: list[bool] = []
+
+    async def tidies() -> None:
+        try:
+            started.set()
+            await asyncio.Event().wait()
+        finally:
+            await go.wait()
+            cleaned.append(True)
+
+    task = asyncio.ensure_future(outcome(tidies, {}))
+    await started.wait()
+    task.cancel()
+    asyncio.get_running_loop().call_soon(go.set)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert cleaned == [True]
+
+
 async def test_T4_a_function_that_is_not_async_does_not_hold_up_the_loop() -> None:
     passed = threading.Event()
 
