@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import contextvars
 import inspect
 import json
-import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from runtime.errors import ConfigurationError, ToolError
+from runtime.tools import workers
 from runtime.tools.arguments import Mismatch
 from runtime.tools.definition import Tool
 from runtime.tools.results import as_json
@@ -151,30 +149,8 @@ async def _guarded(work: Awaitable[object]) -> tuple[object, BaseException | Non
 
 
 async def _on_thread(work: Callable[[], object], seconds: float | None) -> object:
-    """What `work` gives on a thread of its own.
-
-    The thread is a daemon and belongs to no pool: one that never ends takes no place from others and does not keep
-    the program from leaving.
-    """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def settle(returned: object, raised: BaseException | None) -> None:
-        if not future.done():
-            future.set_result((returned, raised))
-
-    def body() -> None:
-        returned: object = None
-        raised: BaseException | None = None
-        try:
-            returned = context.run(work)
-        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits for it
-            raised = error
-        with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits any more
-            loop.call_soon_threadsafe(settle, returned, raised)
-
-    threading.Thread(target=body, name="tool", daemon=True).start()
+    """What `work` gives on a thread, which keeps neither the loop nor the program from going on."""
+    future = workers.start(work)
     if seconds is None:
         returned, raised = await future
     else:

@@ -351,6 +351,27 @@ async def test_T4_a_function_that_is_not_async_does_not_hold_up_the_loop() -> No
     assert await running == Outcome(True)
 
 
+async def test_T10_a_call_that_never_ends_takes_no_place_from_others() -> None:
+    go, begun = threading.Event(), threading.Barrier(41, timeout=5)
+
+    def meets() -> None:
+        begun.wait()
+        go.wait()
+
+    tasks = [asyncio.ensure_future(outcome(meets, {})) for _ in range(40)]
+    await asyncio.to_thread(begun.wait)
+    assert await outcome(add, {"first": 1}) == Outcome(3)
+    go.set()
+    assert await asyncio.gather(*tasks) == [Outcome(None)] * 40
+
+
+async def test_threads_serve_again() -> None:
+    def ident() -> int:
+        return threading.get_ident()
+
+    assert len({(await outcome(ident, {})).output for _ in range(100)}) < 50
+
+
 async def test_T9_an_inline_tool_runs_where_the_turn_runs() -> None:
     @tool(inline=True)
     def where() -> bool:
