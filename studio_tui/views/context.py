@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from runtime.explain import WhatIf, ranges, settlement, state_changed_since, turn_name
+from runtime.explain import WhatIf, overflow_words, ranges, settlement, state_changed_since, turn_name
 from runtime.explain.accounts import never_stored
 from runtime.values.messages import Row, Window
 from runtime.values.record import ContextItem, ContextRecord, SectionRecord, TurnRecord
@@ -70,6 +70,7 @@ def context_pane(
         rows or {},
         notes_of(context, record, records, rows or {}, what_if.entered if what_if is not None else ()),
         folds,
+        said=_said(record),
         sent=record is not None,
     )
     return Pane(title, badge, _lines(view, History(body)))
@@ -80,6 +81,15 @@ def _badge(record: TurnRecord | None, what_if: WhatIf | None) -> str:
         return "NOT SENT"
     name = "RECORD" if record.origin == "run" else record.origin.upper()
     return f"{name} + WHAT IF" if what_if is not None else name
+
+
+def _said(record: TurnRecord | None) -> str:
+    """What became of the context."""
+    if record is None:
+        return "not sent"
+    if record.reason == "fit-overflow" and not record.tiers:
+        return "it does not fit, nothing was sent"
+    return "as it was sent" if record.origin == "run" else "as far as is known"
 
 
 def _told(text: str) -> tuple[Line, ...]:
@@ -167,10 +177,13 @@ def _since(view: _View) -> Line:
 
 
 def _provenance(view: _View) -> Iterator[Line]:
-    """What this record is, where it is not simply what was sent of a thread."""
+    """What this record is, where it is not simply what was sent of a thread; what is to blame if it did not fit."""
     record = view.record
     if record is None:
         return
+    blame = overflow_words(record)
+    if blame is not None:
+        yield Line("overflow", (Span(f"! {blame}", "warning"),), indent=1, hang=2, kind="note", copy=blame)
     if record.origin != "run":
         words = "messages as in the file; where each turn begins, tokens and in≥ are inferred"
         yield Line("provenance", (Span(f"{record.origin}: {words}", "reason"),), indent=1, kind="note")

@@ -31,8 +31,8 @@ ALONE = 2
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What the history section is drawn from. `rows` are stored rows whose text is known, by seq; `sent` is False for
-    the coming turn, whose window cuts but sent nothing."""
+    """What the history section is drawn from. `rows` are stored rows whose text is known, by seq; `said` is what the
+    ruler says of the window, `sent` False for the coming turn, whose window cuts but sent nothing."""
 
     context: ContextRecord
     window: Window
@@ -40,6 +40,7 @@ class Body:
     rows: Mapping[int, Row]
     notes: Notes
     folds: frozenset[str]
+    said: str = "as it was sent"
     sent: bool = True
 
 
@@ -187,9 +188,8 @@ class History:
         """The rulers with the row each stands above, in the order of these; None stands below all rows."""
         body, what_if = self._body, self._body.what_if
         first = body.context.rows[0].seq if body.context.rows else None
-        said = "as it was sent" if body.sent else "not sent"
         style: StyleName = "ruler" if body.sent else "what-if"
-        rulers = [(first, _Ruler(f"window {body.window}: {said}", "─" if body.sent else "═", style, "ruler:sent"))]
+        rulers = [(first, _Ruler(f"window {body.window}: {body.said}", "─" if body.sent else "═", style, "ruler:sent"))]
         if what_if is not None:
             text = f"window {what_if.window}: what if, not sent"
             rulers.append((what_if.ruler, _Ruler(text, "═", "what-if", "ruler:what-if")))

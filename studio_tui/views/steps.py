@@ -193,7 +193,7 @@ class _Steps:
             Span(sign, "key"),
             Span("delegated to "),
             Span(child.agent, "title"),
-            Span(f"  window {child.window}  ", "muted"),
+            Span(f"  w{child.window}  ", "muted"),
             status_span(child),
             Span(f" {steps} step{'' if steps == 1 else 's'}"),
             *((Span(f"  {how}", "error"),) if how else ()),
@@ -204,7 +204,7 @@ class _Steps:
             yield self._line(f"{id}:context", (Span(_given(child), "reason"),), kind="note", deeper=3)
             below = _Steps(child, None, self.folds, f"{child.turn}/", self.depth + 2)
             yield from below.lines()
-        enter = (Span("⏎ enter it", "key"), Span("  its own CONTEXT and MODEL", "muted"))
+        enter = (Span("⏎ enter", "key"), Span(" its CONTEXT and MODEL", "muted"))
         yield self._line(f"child:{child.turn}", enter, kind="child", deeper=3)
 
     def _line(

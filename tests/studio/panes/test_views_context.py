@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from runtime.explain import what_if
 from runtime.values.items import AssistantStep, ToolCall, ToolResult, ToolResults
 from runtime.values.messages import Message, Row, tool_call_part
-from runtime.values.record import ContextItem, LeftOut, ToolOffered, TurnRecord, View
+from runtime.values.record import ContextItem, LeftOut, StepRecord, ToolOffered, TurnRecord, View
 from studio_tui.views.context import context_pane
 from studio_tui.views.lines import Lines, Pane, where
 
@@ -254,6 +254,18 @@ def test_nothing_to_show_is_said(
 ) -> None:
     record = turn(friday, context=None, status="failed", reason="interrupted") if shown else None
     assert plain(context_pane(record))[0].startswith(expected)
+
+
+def test_F3_a_context_that_did_not_fit_was_not_sent_and_says_what_is_to_blame(
+    turn: Turns, plain: Plain, friday: list[Row]
+) -> None:
+    overflow = StepRecord(1, 9000, {"history": 60, "request": 8940}, 0.0)
+    record = turn(friday, status="failed", reason="fit-overflow", overflow=overflow, tiers=(), answer=None)
+    told = plain(context_pane(record))
+    assert told[1].startswith(" ! no window can help turn 3")
+    assert "to blame: the request itself (8940 tokens)" in told[1]
+    assert "─ window 6: it does not fit, nothing was sent ─" in told
+    assert not any("as it was sent" in text for text in told)
 
 
 def test_an_imported_turn_is_no_record_of_a_run(turn: Turns, plain: Plain, friday: list[Row]) -> None:

@@ -116,8 +116,8 @@ def test_T8_a_delegated_turn_unfolds_and_can_be_entered(turn: Turns, plain: Plai
     told = plain(model_pane(record))
     assert told[1:5] == [
         '  → researcher {"brief":"look it up"}',
-        "   ▸ delegated to researcher  window 0  ✔ 1 step",
-        "     ⏎ enter it  its own CONTEXT and MODEL",
+        "   ▸ delegated to researcher  w0  ✔ 1 step",
+        "     ⏎ enter its CONTEXT and MODEL",
         "  ← found | 0.00 s",
     ]
     opened = model_pane(record, folds=frozenset({"delegated:child1"}))
