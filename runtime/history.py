@@ -5,11 +5,13 @@ Two policies: `window` (S2, S3, S6: the newest N rows, zero is none) and `units`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from runtime.values.messages import Message, Row, Unreadable, Window
+from runtime.values.json import Json
+from runtime.values.messages import Message, Row, Unreadable, Window, calls_of
 from runtime.values.record import LeftOut, LeftOutReason
 
 R = TypeVar("R", bound="Message | Unreadable")
@@ -41,6 +43,86 @@ def window(rows: Sequence[Row], size: Window) -> Selection:
     kept.reverse()
     stored = rows[-1].seq if rows else 0
     return Selection(tuple(kept), left_out([row.seq for row in kept], unreadable, stored=stored, size=size))
+
+
+def units(rows: Sequence[Row], count: Window, *, bars: Callable[[Message], bool] = lambda row: False) -> Selection:
+    """The newest whole units of `rows` (all rows of a thread, oldest first) that `count` has room for (H3).
+
+    An assistant row with calls and the tool rows that answer them right after it are one unit; every other row is
+    one by itself. The walk starts at the newest unit and ends at the first that does not fit. Rows that `bars` names
+    are as if they were not there (H2), and `all` keeps every other readable row. What costs work is what is taken.
+    """
+    room = len(rows) if count == "all" else max(0, min(count, len(rows)))
+    kept: list[Message] = []
+    reasons: dict[int, LeftOutReason] = {}
+    looked = _Newest(rows, bars, reasons)
+    while room > 0 and (unit := looked.unit()):
+        if len(unit) > room:
+            reasons.update(dict.fromkeys((row.seq for row in unit), "unit-too-large"))
+            break
+        kept.extend(reversed(unit))
+        room -= len(unit)
+    kept.reverse()
+    stored = rows[-1].seq if rows else 0
+    otherwise: LeftOutReason = "strategy-none" if count != "all" and count <= 0 else "older-than-count"
+    taken = {row.seq for row in kept}
+    return Selection(tuple(kept), _ranges(1, stored, taken, reasons, otherwise))
+
+
+def in_units(rows: Sequence[Row]) -> tuple[tuple[Message, ...], ...]:
+    """The units of `rows` (H3), oldest first, unreadable rows left out."""
+    looked = _Newest(rows, lambda row: False, {})
+    found = list(iter(looked.unit, ()))
+    return tuple(reversed(found))
+
+
+class _Newest:
+    """A walk over rows from the newest to the oldest, unit by unit; what it passes over is noted in `reasons`."""
+
+    def __init__(self, rows: Sequence[Row], bars: Callable[[Message], bool], reasons: dict[int, LeftOutReason]) -> None:
+        self._rows = self._readable(rows, bars, reasons)
+        self._ready: deque[tuple[Message, ...]] = deque()
+
+    def unit(self) -> tuple[Message, ...]:
+        """The next older unit, its rows oldest first; empty when there is none."""
+        if self._ready:
+            return self._ready.popleft()
+        results: list[Message] = []
+        for row in self._rows:
+            if row.role == "tool":
+                results.append(row)
+                continue
+            self._ready.extend(_split(row, results))
+            return self._ready.popleft()
+        self._ready.extend((result,) for result in results)
+        return self._ready.popleft() if self._ready else ()
+
+    @staticmethod
+    def _readable(
+        rows: Sequence[Row], bars: Callable[[Message], bool], reasons: dict[int, LeftOutReason]
+    ) -> Iterator[Message]:
+        for row in reversed(rows):
+            if isinstance(row, Unreadable):
+                reasons[row.seq] = "unreadable"
+            elif bars(row):
+                reasons[row.seq] = "sensitive-child"
+            else:
+                yield row
+
+
+def _split(row: Message, results: list[Message]) -> list[tuple[Message, ...]]:
+    """The units of a row and the tool rows right after it (newest first), newest first."""
+    calls = [call.get("id") for call in calls_of(row.parts)] if row.role == "assistant" else []
+    answers = [at for at, result in enumerate(results) if calls and _answers(result, calls)]
+    first = answers[0] if answers else len(results)
+    alone = [(result,) for result in results[:first]]
+    return [*alone, (row, *reversed(results[first:]))]
+
+
+def _answers(result: Message, calls: list[Json]) -> bool:
+    """Whether a tool row answers one of `calls`; a row that names no call answers those right before it."""
+    named = [part.get("call") for part in result.parts or () if part.get("type") == "tool_result"]
+    return not named or any(call in calls for call in named)
 
 
 def left_out(
