@@ -31,7 +31,7 @@ class Bodies:
     def get(self, turn: str, step: int) -> bytes | None:
         """The body of a step; None if it was never put or had to go."""
         key = (turn, step)
-        return self._others.get(key) or self._experiments.get(key)
+        return self._others[key] if key in self._others else self._experiments.get(key)
 
     def of_turns(self, turns: set[str]) -> list[_Key]:
         """The keys of all bodies of these turns."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import sqlite3
 import threading
@@ -118,6 +119,8 @@ class Connection:
             db = sqlite3.connect(
                 path, isolation_level=None, check_same_thread=False, timeout=self.patience, cached_statements=256
             )
+            if path.stat().st_size and not os.access(path, os.W_OK):
+                raise StoreError(f"{path} {_SENTENCES[sqlite3.SQLITE_READONLY]}")
             migrate(db, str(path))
             _use_wal(db, self.patience)
             db.execute("PRAGMA synchronous = FULL")

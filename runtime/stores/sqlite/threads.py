@@ -117,12 +117,12 @@ def select(db: sqlite3.Connection, place: Place, window: Window, stored: int) ->
     last = stored
     while found and len(kept) < wanted:
         for row in reversed(found):
-            if isinstance(row, Unreadable):
-                unreadable.append(row)
-            elif len(kept) < wanted:
+            if len(kept) == wanted:
+                break
+            if isinstance(row, Message):
                 kept.append(row)
             else:
-                break
+                unreadable.append(row)
         last = found[0].seq - 1
         found = rows.read(db, place.ranges(max(1, last - _BATCH + 1), last)) if last else []
     return Selected(tuple(reversed(kept)), tuple(reversed(unreadable)), stored)
