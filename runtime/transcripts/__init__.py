@@ -45,9 +45,12 @@ def conversations(path: str | Path, *, progress: Progress | None = None) -> Iter
 
     try:
         for number, unit in enumerate(units(document), 1):
-            rows = Rows()
-            unit.read(rows)
-            yield Listed(number, _title(rows), len(rows.messages), unit.source, unit.aside)
+            glance = unit.glance()
+            if glance is None:
+                rows = Rows()
+                unit.read(rows)
+                glance = rows.title or _said(rows), len(rows.messages)
+            yield Listed(number, _title(glance[0]), glance[1], unit.source, unit.aside)
     except BadInput as error:
         raise _placed(error, document) from error
     except RecursionError as error:
@@ -78,8 +81,7 @@ def load(
             asides += unit.aside
             if of == (1 if pick is None else pick):
                 rows = Rows(compaction=compaction)
-                unit.read(rows)
-                found = (unit, rows)
+                found = (unit.read(rows), rows, unit.aside)
     except BadInput as error:
         raise _placed(error, document) from error
     except RecursionError as error:
@@ -89,14 +91,14 @@ def load(
     if found is None:
         held = f"holds {of} conversation{'s' * (of != 1)}"
         raise BadInput(f"{held}: there is no number {pick}", file=str(path), field="pick")
-    unit, rows = found
-    if asides and not unit.aside:
+    detected, rows, aside = found
+    if asides and not aside:
         rows.lose("side chain", "the conversation of a sub-agent: it is opened by its number", asides)
     return Conversation(
         messages=tuple(rows.messages),
-        detected=unit.detected,
+        detected=detected,
         file=str(path),
-        title=_title(rows),
+        title=_title(rows.title or _said(rows)),
         model=clean(rows.model),
         tools=tuple(rows.tools),
         lost=(*_broken(document), *rows.losses()),
@@ -105,10 +107,14 @@ def load(
     )
 
 
-def _title(rows: Rows) -> str:
-    """The title the file gives, else the first line the user said."""
-    said = next((row.text for row in rows.messages if row.role == "user" and row.text.strip()), "")
-    line = (rows.title or said).strip().split("\n", 1)[0]
+def _said(rows: Rows) -> str:
+    """What the user said first."""
+    return next((row.text for row in rows.messages if row.role == "user" and row.text.strip()), "")
+
+
+def _title(text: str) -> str:
+    """The first line of `text`, cut to a length that a list can show."""
+    line = text.strip().split("\n", 1)[0]
     return clean(line if len(line) <= _TITLE else line[: _TITLE - 1] + "…")
 
 

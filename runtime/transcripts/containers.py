@@ -44,14 +44,16 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One conversation of a file, not yet read: where it begins, what it is, and how to read it.
+    """One conversation of a file, not yet read: where it begins, and how to read it.
 
-    `aside` marks a side chain: a sub-agent's own conversation beside the main one.
+    `read` fills rows and says what the conversation is written in. `glance` gives the first thing the user said and
+    the number of messages where that is cheap, else None. `aside` marks a side chain: a sub-agent's own conversation
+    beside the main one.
     """
 
     source: str
-    detected: Detected
-    read: Callable[[Rows], None]
+    read: Callable[[Rows], Detected]
+    glance: Callable[[], tuple[str, int] | None] = lambda: None
     aside: bool = False
 
 
@@ -105,7 +107,7 @@ def _of_value(document: Document, value: object) -> Iterator[Unit]:
     if claude_code.is_record(value):
         return _of_session([(value, "line 1")], _CLAUDE)
     if codex.is_rollout([value]):
-        return iter([Unit("", Detected("codex", _CODEX), partial(codex.add, records=[(value, "line 1")]))])
+        return iter([Unit("", partial(_read_codex, [(value, "line 1")]))])
     if is_span(value):
         return _of_spans(document, [(value, "")])
     if isinstance(value, list) and value and not any(map(is_message, value)):
@@ -122,7 +124,7 @@ def _of_lines(document: Document) -> Iterator[Unit]:
     head: list[object] = [value for _, _, value in islice(document.lines(), 200)]
     placed = _placed(document)
     if codex.is_rollout(head[:20]):
-        return iter([Unit("", Detected("codex", _CODEX), partial(codex.add, records=placed))])
+        return iter([Unit("", partial(_read_codex, placed))])
     if any(map(claude_code.is_record, head)):
         return _of_session(placed, _CLAUDE)
     if any(map(is_span, head)):
@@ -130,7 +132,7 @@ def _of_lines(document: Document) -> Iterator[Unit]:
     if head and is_message(head[0]) and "messages" not in obj(head[0]):
         found = detect(head)
         if found:
-            return iter([Unit("", found, partial(_read_lines, found.format, placed))])
+            return iter([Unit("", partial(_read_lines, found, placed))])
     return _several(document, placed)
 
 
@@ -143,42 +145,78 @@ def _placed(document: Document) -> Placed:
 
 
 def _several(document: Document, values: Placed) -> Iterator[Unit]:
-    """One conversation per value; values that are none are passed over if any is one."""
-    found = False
+    """One conversation per value; values that are none are passed over if any is one.
+
+    A value with the very keys of one that was a conversation is taken for one, so that a large set is not looked
+    into before one of it is read.
+    """
+    known: dict[frozenset[str], Detected] = {}
     first: object = None
     for value, source in values:
-        detected = detect(value)
-        if detected is None:
-            first = value if first is None else first
-            continue
-        found = True
-        yield Unit(source.strip(), detected, partial(_read, detected.format, value, source))
-    if not found:
+        keys = frozenset(obj(value))
+        if not keys or keys not in known:
+            detected = detect(value)
+            if detected is None:
+                first = value if first is None else first
+                continue
+            known[keys] = detected
+        yield Unit(source.strip(), partial(_read, known[keys], value, source), partial(_glance, value))
+    if not known:
         raise _nothing(document, first)
 
 
-def _read_lines(format: Format, messages: Placed, rows: Rows) -> None:
-    DIALECTS[format].messages(rows, messages)
-
-
-def _read(format: Format, value: object, source: str, rows: Rows) -> None:
-    dialect = DIALECTS[format]
+def _read(assumed: Detected, value: object, source: str, rows: Rows) -> Detected:
+    detected = detect(value) or assumed
+    dialect = DIALECTS[detected.format]
     if isinstance(value, list):
         dialect.messages(rows, numbered(value, source))
     else:
         dialect.body(rows, obj(value), source)
+    return detected
+
+
+def _read_lines(detected: Detected, messages: Placed, rows: Rows) -> Detected:
+    DIALECTS[detected.format].messages(rows, messages)
+    return detected
+
+
+def _read_codex(records: Placed, rows: Rows) -> Detected:
+    codex.add(rows, records)
+    return Detected("codex", _CODEX)
+
+
+def _glance(value: object) -> tuple[str, int] | None:
+    """Chat messages whose contents are plain texts, counted without reading them."""
+    body = obj(value)
+    messages = body.get("messages")
+    if not isinstance(messages, list) or "system" in body:
+        return None
+    said = ""
+    for message in messages:
+        if not isinstance(message, dict) or message.get("role") not in openai_chat.ROLES:
+            return None
+        content = message.get("content")
+        if content is not None and not isinstance(content, str):
+            return None
+        if not said and content and message["role"] == "user":
+            said = content
+    return said, len(messages)
 
 
 def _of_session(records: Placed, why: str) -> Iterator[Unit]:
     session = claude_code.read(records)
     for title, part, side in claude_code.conversations(session):
         reason = f"{why}; a side chain of it" if side else why
-        yield Unit(part[0].source, Detected("claude-code", reason), partial(_read_session, title, part, session), side)
+        detected = Detected("claude-code", reason)
+        yield Unit(part[0].source, partial(_read_session, title, part, session, detected), aside=side)
 
 
-def _read_session(title: str, part: list[claude_code.Record], session: claude_code.Session, rows: Rows) -> None:
+def _read_session(
+    title: str, part: list[claude_code.Record], session: claude_code.Session, detected: Detected, rows: Rows
+) -> Detected:
     rows.title = title
     claude_code.add(rows, part, session)
+    return detected
 
 
 def _of_spans(document: Document, values: Placed) -> Iterator[Unit]:
@@ -186,7 +224,12 @@ def _of_spans(document: Document, values: Placed) -> Iterator[Unit]:
     if not traces:
         raise BadInput("these spans hold no model calls", file=str(document.path))
     for trace in traces:
-        yield Unit(trace[0].source, spans.detected(trace), partial(spans.add, trace=trace))
+        yield Unit(trace[0].source, partial(_read_trace, trace))
+
+
+def _read_trace(trace: list[spans.Span], rows: Rows) -> Detected:
+    spans.add(rows, trace)
+    return spans.detected(trace)
 
 
 def _of_database(document: Document) -> Iterator[Unit]:
@@ -194,18 +237,19 @@ def _of_database(document: Document) -> Iterator[Unit]:
     if not keys:
         raise BadInput("the database holds no session with messages", file=str(document.path))
     for key in keys:
-        yield Unit(f"session {key[-1]}", detected, partial(_read_items, document, key))
+        yield Unit(f"session {key[-1]}", partial(_read_items, document, key, detected))
 
 
-def _read_items(document: Document, key: tuple[str, ...], rows: Rows) -> None:
+def _read_items(document: Document, key: tuple[str, ...], detected: Detected, rows: Rows) -> Detected:
     rows.title = key[-1]
     found = databases.items(document.path, key)
     if len(key) == 1:
         responses.add_messages(rows, found)
-        return
+        return detected
     first_row: dict[str, int] = {}
     for event, source in found:
         adk.add_event(rows, obj(event), source, first_row)
+    return detected
 
 
 def _nothing(document: Document, value: object) -> BadInput:

@@ -159,7 +159,7 @@ def _lines(document: Document) -> Iterator[tuple[int, int, dict[str, object]]]:
 def _value(raw: bytes) -> object:
     """The JSON in `raw`: UTF-8, with or without a mark; bytes that are none become U+FFFD."""
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode()
     except UnicodeDecodeError:
-        text = raw.decode("utf-8-sig", errors="replace")
-    return parse(text.strip())
+        text = raw.decode(errors="replace")
+    return parse(text.lstrip("\ufeff \t\r\n"))

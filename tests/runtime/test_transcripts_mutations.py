@@ -21,7 +21,7 @@ SAMPLES = sorted((Path(__file__).parent / "transcript_samples").iterdir())
 DEEP = 900
 
 _SMALL = (None, True, 0, -1, 10**40, 1e308, float("inf"), float("nan"), "", "text", "\ud83d", "\x00", "{", "[]")
-_NESTED = (
+_NESTED: tuple[object, ...] = (
     [],
     {},
     [[]],
