@@ -155,7 +155,7 @@ class Adopted:
             self._ledger.check_items(entry, items)
             settling = asyncio.ensure_future(self._settle(entry, items, settlement, message, state, bodies))
             self._settling[turn] = settling
-            settling.add_done_callback(lambda _: self._settling.pop(turn, None))
+            settling.add_done_callback(lambda task: self._forget(turn, task))
         return await asyncio.shield(settling)
 
     async def renew(self, turns: Sequence[str]) -> None:
@@ -239,6 +239,11 @@ class Adopted:
             self._written[thread, stored] = entry.turn.id
         length = await self.length(thread) if stored is None else stored
         return self._ledger.settle(entry, items, settlement, stored, state, bodies, length)
+
+    def _forget(self, turn: str, settling: asyncio.Task[Turn]) -> None:
+        self._settling.pop(turn, None)
+        if not settling.cancelled():
+            settling.exception()  # whoever waited was told; if all were cancelled, nobody is left to tell
 
     def _told(self, entry: ThreadEntry, rows: Sequence[Message]) -> list[Message]:
         """The rows with the turn that wrote them, which only this ledger knows."""
