@@ -14,24 +14,22 @@ from runtime.values.json import Json
 from studio_tui.cli import options
 from studio_tui.cli.output import print_json, print_text, tell
 
-_SUFFIXES = (".yaml", ".yml")
+_ABL, _MANIFEST = ".agent.abl", "project.json"
 
 
 @click.command("check")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @options.as_json
 def command(paths: tuple[str, ...], as_json: bool) -> int:
-    """Check seeds and agent files; of a folder, every .yaml and .yml below it.
+    """Check seeds, agent files and ABL: files, project folders, and of any other folder all that lies below it.
 
     Exit status 1 if there is an error; warnings alone leave it 0.
 
     \b
     Example: studio-tui check seeds/
     """
-    from runtime.seeds import check_file
-
-    files = list(files_of(paths))
-    found = [diagnostic for path in files for diagnostic in check_file(path)]
+    targets = list(targets_of(paths))
+    found = [diagnostic for target in targets for diagnostic in _checked(target)]
     errors, warnings = (sum(one.severity == severity for one in found) for severity in ("error", "warning"))
     if as_json:
         print_json({"diagnostics": [_json(one) for one in found], "errors": errors, "warnings": warnings})
@@ -40,27 +38,58 @@ def command(paths: tuple[str, ...], as_json: bool) -> int:
             print_text("\n".join(_lines(one)))
         from runtime.explain.words import plural
 
-        tell(f"{plural(len(files), 'file')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}")
+        tell(f"{plural(len(targets), 'file')}: {plural(errors, 'error')}, {plural(warnings, 'warning')}")
     return 1 if errors else 0
 
 
-def files_of(paths: Sequence[str]) -> Iterator[Path]:
-    """The files that the paths name, each once; of a folder those below it, sorted. Raises BadInput."""
+def targets_of(paths: Sequence[str]) -> Iterator[Path]:
+    """What is to be checked, each once: YAML files, ABL files, and project folders as a whole. Raises BadInput."""
     seen: set[Path] = set()
     for name in paths:
         path = Path(name)
-        if path.is_dir():
-            inside = sorted(one for one in path.rglob("*") if one.suffix.lower() in _SUFFIXES and one.is_file())
-            if not inside:
-                raise BadInput("holds no .yaml or .yml file", file=name)
-        elif path.exists():
-            inside = [path]
-        else:
+        if not path.exists():
             raise BadInput("there is no such file or folder", file=name)
+        inside = [*_projects(path), *_yaml_files(path)] if path.is_dir() else [path]
+        if not inside:
+            raise BadInput("holds no .yaml, .yml or .agent.abl file", file=name)
         for one in inside:
             if one.resolve() not in seen:
                 seen.add(one.resolve())
                 yield one
+
+
+def yaml_files(folder: str) -> list[Path]:
+    """The YAML files below a folder, sorted. Raises BadInput if there are none."""
+    found = _yaml_files(Path(folder))
+    if not found:
+        raise BadInput("holds no .yaml or .yml file", file=folder)
+    return found
+
+
+def _yaml_files(folder: Path) -> list[Path]:
+    return sorted(one for one in folder.rglob("*") if one.suffix.lower() in (".yaml", ".yml") and one.is_file())
+
+
+def _projects(folder: Path) -> list[Path]:
+    """The ABL projects in a folder: those with a project.json of their own, else the folder itself."""
+    agents = [one for one in folder.rglob(f"*{_ABL}") if one.is_file()]
+    if not agents:
+        return []
+    roots = sorted({one.parent for one in folder.rglob(_MANIFEST)})
+    if folder in roots or not roots:
+        return [folder]
+    alone = [one for one in sorted(agents) if not any(root in one.parents for root in roots)]
+    return [*roots, *alone]
+
+
+def _checked(target: Path) -> list[Diagnostic]:
+    if target.is_dir() or target.name.endswith(_ABL) or target.name == _MANIFEST:
+        from runtime import abl
+
+        return abl.check([target])
+    from runtime.seeds import check_file
+
+    return check_file(target)
 
 
 def _json(one: Diagnostic) -> dict[str, Json]:

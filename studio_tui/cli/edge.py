@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,8 @@ DEBUG = "--debug"
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status. `--debug` anywhere before `--` keeps the details of a crash."""
     words, debug = _without_debug(sys.argv[1:] if arguments is None else arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a sign that the terminal's encoding lacks is no reason to stop
     try:
         return _run(words)
     except StudioError as error:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from runtime.values.json import Json
+from runtime.values.json import Json, clean
 from studio_tui.visible import visible
 
 
 def print_json(value: Json) -> None:
-    """One JSON document and nothing else on stdout; control characters are escaped as JSON does."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=_plain) + "\n")
+    """One JSON document and nothing else on stdout; control characters are escaped as JSON does.
+
+    Numbers that JSON does not know (NaN, infinity) are null. On a stdout that is not UTF-8 the document is ASCII.
+    """
+    utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
+    try:
+        text = json.dumps(value, ensure_ascii=not utf8, indent=2, default=_plain, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(value), ensure_ascii=not utf8, indent=2, allow_nan=False)
+    sys.stdout.write(clean(text) + "\n")
 
 
 def print_text(text: str) -> None:
@@ -45,6 +54,16 @@ def columns(rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> list
         ).rstrip()
         for row in table
     ]
+
+
+def _finite(value: Json) -> Json:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_finite(item) for item in value]
+    return value
 
 
 def _plain(value: object) -> object:

@@ -20,7 +20,7 @@ COMMANDS = {
     "rerun": Entry("rerun", "a turn's request again, on a view of the same point"),
     "why": Entry("why", "where a message is in a turn's context, or why it is not"),
     "compare": Entry("compare", "two turns: contexts by row, steps, answers by word"),
-    "check": Entry("check", "problems of seeds and agent files, with file, line and code"),
+    "check": Entry("check", "problems of seeds, agent files and ABL, with file, line and code"),
     "verify": Entry("verify", "what seeds expect of their turns; for CI"),
     "import": Entry("import_file", "a conversation someone already has, as a thread or a seed"),
     "seeds": Entry("seeds", "the shipped seeds"),

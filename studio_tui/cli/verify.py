@@ -58,7 +58,7 @@ def _seeds(paths: Sequence[str]) -> list[Seed]:
     """The seeds that the paths name. Raises BadInput for a file that cannot be used."""
     from runtime.seeds import find_seed, load_seed, shipped_seed_names
     from runtime.seeds.reading import looks_like_agent
-    from studio_tui.cli.check import files_of
+    from studio_tui.cli.check import yaml_files
 
     found: list[Seed] = []
     for name in paths:
@@ -68,7 +68,7 @@ def _seeds(paths: Sequence[str]) -> list[Seed]:
             continue
         from runtime.files import read_yaml
 
-        found += [load_seed(file) for file in files_of([name]) if not looks_like_agent(read_yaml(file))]
+        found += [load_seed(file) for file in yaml_files(name) if not looks_like_agent(read_yaml(file))]
     return found
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from runtime.errors import BadInput
 from runtime.threads import Runtime
+from runtime.values.record import TurnRecord
 from studio_tui.cli import options
 from studio_tui.cli.output import print_json, print_text
+
+if TYPE_CHECKING:
+    from runtime.explain import Finding
 
 
 @click.command("why")
@@ -38,9 +44,11 @@ async def _why(runtime: Runtime, turn: str, about: int | str, as_json: bool) -> 
     from runtime.explain import ledger, why
 
     record = await runtime.record(turn, bodies=False)
-    earlier = await runtime.records(record.thread)
-    rows = await runtime.store.rows(record.thread, 1, await runtime.store.length(record.thread))
-    found = why(record, ledger(record, earlier=earlier, rows=rows), about, rows)
+    first = max(about, 1) if isinstance(about, int) else 1
+    rows = await runtime.store.rows(record.thread, first, await runtime.store.length(record.thread))
+    found = why(record, ledger(record, rows=rows), about, rows)
+    if isinstance(about, str) and not _is_told_by_rows(record, found):
+        found = why(record, ledger(record, earlier=await _earlier(runtime, record), rows=rows), about, rows)
     if not as_json:
         print_text(f"{found.sentence}.")
         return 0
@@ -60,3 +68,14 @@ async def _why(runtime: Runtime, turn: str, about: int | str, as_json: bool) -> 
         }
     )
     return 0
+
+
+def _is_told_by_rows(record: TurnRecord, found: Finding) -> bool:
+    """Whether a row besides the request says it: then what was never stored need not be read."""
+    return found.verdict in ("in", "out") and bool(set(found.matches) - {record.stored_user})
+
+
+async def _earlier(runtime: Runtime, record: TurnRecord) -> list[TurnRecord]:
+    """The thread's turns of which something may never have been stored; of imported ones all of it is rows."""
+    turns = await runtime.store.turns(record.thread)
+    return [await runtime.record(turn.id, bodies=False) for turn in turns if turn.origin == "run"]

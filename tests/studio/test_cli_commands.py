@@ -180,6 +180,16 @@ def test_X1_why_finds_a_tool_result_of_an_earlier_turn(run: Run) -> None:
     )
 
 
+def test_T8_a_delegated_turn_stands_whole_under_its_result(run: Run) -> None:
+    record = run("run", "--seed", "researcher", "--json", "Ask the researcher to find the notes about the ferry").json
+    results = [result for item in record["transcript"] if item["item"] == "tools" for result in item["results"]]
+    child = results[0]["turn"]
+    assert list(child) == list(record)
+    assert (child["kind"], child["thread"], child["unstored"]["user"]) == ("child", record["thread"], "child-turn")
+    shown = run("show", record["turn"])
+    assert f"delegated to {child['agent']}, window 0, {child['turn']}: completed" in shown.out
+
+
 def test_F3_run_says_what_is_to_blame_for_an_overflow(run: Run) -> None:
     ran = run("run", "--seed", "no-room", "Is a bicycle a vehicle?")
     assert ran.status == 1
@@ -318,6 +328,20 @@ def test_check_prints_as_compilers_do(run: Run, seed: str, tmp_path: Path) -> No
     assert (found["diagnostics"][0]["line"], found["diagnostics"][0]["column"]) == (2, 16)
     missing = run("check", str(tmp_path / "none.yaml"))
     assert (missing.status, missing.out) == (2, "")
+
+
+def test_check_takes_abl_projects_beside_seeds(run: Run, tmp_path: Path) -> None:
+    project = tmp_path / "shop"
+    project.mkdir()
+    (project / "project.json").write_text("{", encoding="utf-8")
+    (project / "desk.agent.abl").write_text("AGENT: Desk\n", encoding="utf-8")
+    (tmp_path / "seed.yaml").write_text("seed: s\nmessages: []\nodd: 1\n", encoding="utf-8")
+    told = run("check", str(tmp_path), "--json")
+    found = {Path(one["file"]).name: one for one in json.loads(told.out)["diagnostics"] if one["severity"] == "error"}
+    assert told.status == 1
+    assert {"project.json", "seed.yaml"} <= set(found)
+    (tmp_path / "empty").mkdir()
+    assert run("check", str(tmp_path / "empty")).status == 2
 
 
 def test_verify_holds_and_does_not(run: Run, seed: str, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from runtime.errors import BadInput, StoreError, ThreadBusy, UnknownThread, UnknownTurn
 from studio_tui.cli import edge, main, root
+from studio_tui.cli.output import print_json
 
 SEED = """\
 seed: mini
@@ -45,6 +46,20 @@ def test_json_is_one_document_on_stdout_and_nothing_else(seed: str) -> None:
     done = command("run", "--seed", seed, "--store", "memory:", "--json", "When?")
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout)["answer"] == "It is due."
+
+
+def test_json_is_whole_on_a_stdout_that_is_not_utf8(seed: str) -> None:
+    other = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = command("run", "--seed", seed, "--store", "memory:", "--json", "Über 5 €?", env=other)
+    assert json.loads(done.stdout.decode("ascii"))["context"]["sections"][-1]["text"] == "Über 5 €?"
+    shown = command("run", "--seed", seed, "--store", "memory:", "Über 5 €?", env=other)
+    assert shown.returncode == 0
+    assert "Über 5 ??" in shown.stdout.decode("latin-1")
+
+
+def test_json_has_null_for_numbers_that_json_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": [float("nan"), 1.5, {"b": float("-inf")}], "c": "\ud83d"})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, 1.5, {"b": None}], "c": "\ufffd"}
 
 
 def test_a_turn_that_did_not_complete_is_status_1_and_still_one_document(seed: str) -> None:
