@@ -175,7 +175,7 @@ def _manifest(path: Path, reading: _Reading, name: str = MANIFEST) -> Mapping[st
         if not isinstance(content, dict):
             findings.add("E346", 1, 1, f"{MANIFEST} holds one object; write {{ at its beginning")
     manifest: Mapping[str, Json] = content if isinstance(content, dict) else {}
-    if _DEFAULT_KEY in manifest:
+    if manifest.get(_DEFAULT_KEY) is not None:
         reading.default = _default(manifest[_DEFAULT_KEY], text, name, findings)
     reading.found.extend(findings.sorted())
     return manifest

@@ -327,6 +327,7 @@ def test_H5_project_json_sets_the_default(folder: Folder) -> None:
         ('{"handoffHistory": {"mode": "none"}}', ["W330"]),
         ('{"handoffHistory": 5}', ["W330"]),
         ('{"handoffHistory": ""}', ["W330"]),
+        ('{"handoffHistory": null}', []),
         ('{"handoffHistory": "last_0"}', ["I332"]),
         ('{"handoffHistory": "none"', ["E346"]),
         ("[]", ["E346"]),
