@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -85,12 +85,12 @@ class MessageReader:
 
     def whole(self, body: Json) -> Iterator[ModelEvent]:
         """The events of a message that came whole."""
-        if not isinstance(body, Mapping):
+        if not isinstance(body, dict):
             raise not_the_dialect(200, "application/json", compact(body))
         if body.get("type") == "error" or body.get("error"):
             raise in_stream(body.get("error") or body)
         content = body.get("content")
-        if not isinstance(content, Sequence) or isinstance(content, str):
+        if not isinstance(content, list):
             raise not_the_dialect(200, "application/json", compact(body))
         yield from self._usage(body)
         for index, block in enumerate(content):
@@ -168,7 +168,7 @@ class MessageReader:
 
 
 def _object(value: Json) -> JsonObject:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _index(data: JsonObject) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from runtime.errors import ModelError
 from runtime.models.endpoint import Endpoint, Redactor
 from runtime.models.failures import refused
+from runtime.models.patience import Patience
 from runtime.models.settings import Timeouts
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Connection:
         """
         import httpx
 
+        transport = self._open()
         began = asyncio.get_running_loop().time()
         waits = {"connect": self.timeouts.connect, "read": None, "write": self.timeouts.between, "pool": None}
         request = httpx.Request(
@@ -74,7 +76,7 @@ class Connection:
         )
         try:
             async with asyncio.timeout_at(began + min(self.timeouts.first_byte, self.timeouts.step)):
-                response = await self._open().handle_async_request(request)
+                response = await transport.handle_async_request(request)
         except TimeoutError:
             raise self._error(f"no answer within {self._first_wait():g} s", "timeout") from None
         except httpx.ConnectTimeout:
@@ -83,12 +85,13 @@ class Connection:
             raise self._error("the request could not be sent in time", "timeout") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as fault:
             raise self._error(_reason(fault), "connection") from None
+        reply = Reply(self, response, began)
         try:
-            reply = Reply(self, response, began)
             if not 200 <= response.status_code < 300:
                 raise await self._refusal(reply)
             yield reply
         finally:
+            reply.close()
             await response.aclose()
 
     def redacted(self, error: ModelError) -> ModelError:
@@ -151,6 +154,7 @@ class Reply:
         self._last = began + connection.timeouts.step
         self._wait = connection.timeouts.first_byte
         self._finishing = False
+        self._patience = Patience()
 
     def __aiter__(self) -> Reply:
         return self
@@ -160,7 +164,7 @@ class Reply:
 
         until = min(self._clock() + self._wait, self._last)
         try:
-            async with asyncio.timeout_at(until):
+            with self._patience.until(until):
                 chunk = await anext(self._source)
         except TimeoutError:
             if self._finishing:
@@ -180,6 +184,10 @@ class Reply:
     def finish_within(self, seconds: float) -> None:
         """All that matters has come: wait at most `seconds` for each further piece, and take a fault as the end."""
         self._finishing, self._wait = True, seconds
+
+    def close(self) -> None:
+        """Nothing more is read."""
+        self._patience.close()
 
     def _patience_said(self, until: float) -> str:
         waits = self._connection.timeouts
@@ -221,8 +229,8 @@ def _reason(fault: BaseException) -> str:
             inner = inner.exceptions[0]
             continue
         if isinstance(inner, OSError) and inner.strerror:
-            call_failed = inner.errno is not None and inner.strerror.startswith("Connect call failed")
-            return os.strerror(inner.errno) if call_failed else inner.strerror
+            call_failed = inner.strerror.startswith("Connect call failed")
+            return os.strerror(inner.errno or 0) if call_failed else inner.strerror
         said = str(inner) or said
         inner = inner.__cause__ or inner.__context__
     return said or type(fault).__name__

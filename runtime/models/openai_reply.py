@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,8 +18,6 @@ from runtime.values.usage import Usage
 
 _FILTERED = ("content_filter", "error")
 _LENGTH = ("length", "max_tokens", "model_length")
-_KEPT = ("reasoning_content", "reasoning_details")
-"""Fields of a message that its server wants back with the calls of that message."""
 
 
 @dataclass(slots=True)
@@ -58,7 +56,8 @@ class CompletionReader:
         self._text = TextJoiner()
         self._calls: list[_Call] = []
         self._legacy: _Call | None = None
-        self._kept: dict[str, Json] = {}
+        self._thoughts: list[str] = []
+        self._details: list[Json] = []
 
     def feed(self, event: ServerEvent) -> Iterator[ModelEvent]:
         """The events of one chunk. Raises ModelError for an error in the stream, and for what is no chunk."""
@@ -72,19 +71,19 @@ class CompletionReader:
             yield from self._usage(chunk)
             choice = _choice(chunk)
             delta = choice.get("delta") or choice.get("message")
-            if isinstance(delta, Mapping):
+            if isinstance(delta, dict):
                 yield from self._message(delta)
             self._finish(choice)
 
     def whole(self, body: Json) -> Iterator[ModelEvent]:
         """The events of a completion that came whole."""
-        if not isinstance(body, Mapping):
+        if not isinstance(body, dict):
             raise not_the_dialect(200, "application/json", compact(body))
         if _is_error(body):
             raise in_stream(body.get("error") or body)
         choice = _choice(body)
         message = choice.get("message") or choice.get("delta")
-        if not isinstance(message, Mapping):
+        if not isinstance(message, dict):
             raise not_the_dialect(200, "application/json", compact(body))
         yield from self._usage(body)
         yield from self._message(message, whole=True)
@@ -109,10 +108,10 @@ class CompletionReader:
 
     def _usage(self, chunk: JsonObject) -> Iterator[ModelEvent]:
         usage = chunk.get("usage")
-        if not isinstance(usage, Mapping):
+        if not isinstance(usage, dict):
             groq = chunk.get("x_groq")
-            usage = groq.get("usage") if isinstance(groq, Mapping) else None
-        if isinstance(usage, Mapping):
+            usage = groq.get("usage") if isinstance(groq, dict) else None
+        if isinstance(usage, dict):
             given, made = (
                 _count(usage, "prompt_tokens", "input_tokens"),
                 _count(usage, "completion_tokens", "output_tokens"),
@@ -125,23 +124,20 @@ class CompletionReader:
         if text and (text := self._text.take(text)):
             yield TextDelta(text)
         calls = delta.get("tool_calls")
-        if isinstance(calls, Sequence) and not isinstance(calls, str):
+        if isinstance(calls, list):
             before = len(self._calls)
             for fragment in calls:
-                if isinstance(fragment, Mapping):
+                if isinstance(fragment, dict):
                     self._take_call(fragment, before, whole=whole)
         legacy = delta.get("function_call")
-        if isinstance(legacy, Mapping):
+        if isinstance(legacy, dict):
             if self._legacy is None:
                 self._legacy = _Call(0, "", "")
             _extend(self._legacy, legacy)
-        for key in _KEPT:
-            value = delta.get(key)
-            known = self._kept.get(key)
-            if isinstance(value, str) and value:
-                self._kept[key] = (known if isinstance(known, str) else "") + value
-            elif isinstance(value, list) and value:
-                self._kept[key] = [*(known if isinstance(known, list) else ()), *value]
+        if isinstance(thought := delta.get("reasoning_content"), str):
+            self._thoughts.append(thought)
+        if isinstance(details := delta.get("reasoning_details"), list):
+            self._details += details
 
     def _take_call(self, fragment: JsonObject, before: int, *, whole: bool) -> None:
         """A fragment continues a call or begins one. `before` is how many calls there were at the chunk's begin."""
@@ -149,7 +145,7 @@ class CompletionReader:
         number = index if isinstance(index, int) else None
         id = id if isinstance(id, str) else ""
         function = fragment.get("function")
-        function = function if isinstance(function, Mapping) else {}
+        function = function if isinstance(function, dict) else {}
         call = None if whole else self._continued(number, id, function, before)
         if call is None:
             last = self._calls[-1].index if self._calls else 0
@@ -193,20 +189,25 @@ class CompletionReader:
         self._reason = "length" if reason in _LENGTH else "stop"
 
     def _blocks(self, calls: list[_Call]) -> JsonObject:
-        kept: dict[str, Json] = dict(self._kept)
+        """What the server wants back with these calls, unchanged."""
+        kept: dict[str, Json] = {}
+        if thoughts := "".join(self._thoughts):
+            kept["reasoning_content"] = thoughts
+        if self._details:
+            kept["reasoning_details"] = self._details
         if any(call.extra is not None for call in calls):
             kept["extra_content"] = [call.extra for call in calls]
         cleaned = clean_json(kept)
-        assert isinstance(cleaned, Mapping)
+        assert isinstance(cleaned, dict)
         return cleaned
 
 
 def _choice(chunk: JsonObject) -> JsonObject:
     """The first choice; empty if the chunk has none."""
     choices = chunk.get("choices")
-    if isinstance(choices, Sequence) and not isinstance(choices, str):
+    if isinstance(choices, list):
         for choice in choices:
-            if isinstance(choice, Mapping) and choice.get("index", 0) in (0, None):
+            if isinstance(choice, dict) and choice.get("index", 0) in (0, None):
                 return choice
     return {}
 
@@ -240,8 +241,8 @@ def _text_of(content: Json) -> str:
     """The text in a content: a text, or the text parts of a list."""
     if isinstance(content, str):
         return content
-    if isinstance(content, Sequence):
-        parts = (part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") == "text")
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
         return "".join(part for part in parts if isinstance(part, str))
     return ""
 

@@ -158,7 +158,7 @@ class ModelServer:
                     link: socket.socket = writer.get_extra_info("socket")
                     link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 return False
-            else:
+            elif piece:
                 assert isinstance(piece, bytes)
                 writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n" if answer.chunked else piece)
                 await writer.drain()

@@ -16,6 +16,7 @@ from runtime.models.chain import AttemptEnded, AttemptFailed, Chain, Tier
 from runtime.models.settings import ModelSettings, Timeouts
 from runtime.values.request import Limits, Request
 from tests.models.dialects import Dialect, request_of
+from tests.models.faults import FAULTS
 from tests.models.server import Act, Answer, ModelServer, plain, streamed
 
 SHORT = 0.05
@@ -226,3 +227,22 @@ async def test_a_proxy_is_used_for_others(dialect: Dialect, model_server: ModelS
     assert model_server.received[0].path == f"http://model.test{dialect.path}"
     assert model_server.received[0].headers["proxy-authorization"].startswith("Basic ")
     await close(model)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+async def test_M2_every_fault_by_name_is_a_failure_and_leaves_the_model_usable(
+    name: str, dialect: Dialect, model_server: ModelServer
+) -> None:
+    fault = FAULTS[name]
+    waits = Timeouts(first_byte=0.5, between=0.5) if "stall" in name or "ever" in name else Timeouts()
+    model = dialect.model(model_server.url, settings=ModelSettings(waits))
+    model_server.will(fault.answer(dialect))
+    try:
+        error = await failure_of(model)
+        assert await text_of(model) == "ok"
+    finally:
+        await close(model)
+    assert (error.kind, error.status) == (fault.kind, fault.status)
+    assert fault.said in error.message
+    assert "\n" not in error.message
+    assert (error.retry_after is not None) == name.startswith("rate-limit")
