@@ -43,7 +43,7 @@ from runtime.values.request import SectionName, ToolSpec
 IMPORTED: Final = "imported"
 """What the turns of an imported thread name as their agent: the file does not say which it was."""
 
-KEPT_CONTEXTS: Final = 16 * 1024 * 1024
+KEPT_CONTEXTS: Final = 8 * 1024 * 1024
 """Characters of opening contexts that are journaled for one thread, newest turns first. What an older turn was given
 is the same rows of the thread; `opening_of` assembles it when it is asked for."""
 
@@ -56,6 +56,25 @@ class Sent:
 
     tools: tuple[ToolOffered, ...] = ()
     model: str = ""
+
+
+class Costs:
+    """What each row costs as a message, in tokens, and any stretch of rows at once."""
+
+    def __init__(self, rows: Sequence[_Row]) -> None:
+        self._upto = [0]
+        for row in rows:
+            self._upto.append(self._upto[-1] + _row_cost(row))
+
+    def of(self, first: int, last: int) -> int:
+        """The rows first..last (seq, inclusive)."""
+        return self._upto[last] - self._upto[first - 1]
+
+    def sections(self, turn: ImportedTurn) -> dict[SectionName, int]:
+        """The history and the request of a turn."""
+        request = self.of(turn.request, turn.request) if turn.request else 0
+        gone = sum(self.of(one.first, one.last) for one in turn.left_out)
+        return {"history": self.of(1, turn.opened) - gone - request, "request": request}
 
 
 async def import_thread(
@@ -166,11 +185,12 @@ def context_of(
 
 
 def journal_of(
-    turn: ImportedTurn, rows: Sequence[_Row], sent: Sent, context: ContextRecord | None
+    turn: ImportedTurn, rows: Sequence[_Row], sent: Sent, context: ContextRecord | None, *, costs: Costs | None = None
 ) -> list[JournalItem]:
     """The journal of an imported turn, settlement and all; without `context` it has no opening entry.
 
-    Estimates are ours (the file tells none); seconds are 0, limits are 0: neither is known.
+    Estimates are ours (the file tells none); seconds are 0, limits are 0: neither is known. `costs` are the rows'
+    tokens, if they were counted before.
     """
     items: list[JournalItem] = []
 
@@ -179,7 +199,7 @@ def journal_of(
 
     if context is not None:
         add(0, "context", ContextItem(context, 0, 0))
-    cost = _sections_cost(turn, rows, context)
+    cost = (costs or Costs(rows)).sections(turn)
     tools = sum(tool.tokens for tool in sent.tools)
     said: list[Item] = []
     for step, results in turn.steps:
@@ -206,6 +226,7 @@ async def _write(
     """Every turn with its journal, oldest first; contexts from the newest back as far as they are kept."""
     length = (await ledger.thread(thread)).length
     rows = [row for row in await ledger.rows(thread, 1, length) if isinstance(row, Message)]
+    costs = await asyncio.to_thread(Costs, rows)
     with_context = _affordable(turns, rows, sent)
     before: ImportedTurn | None = None
     name: str | None = None
@@ -224,12 +245,12 @@ async def _write(
             )
         )
         context = context_of(turn, rows, sent, before=before, name=name) if turn.number >= with_context else None
-        items = journal_of(turn, rows, sent, context)
+        items = journal_of(turn, rows, sent, context, costs=costs)
         await ledger.settle(opened.id, items, turn.settlement, state={})
         before, name = turn, opened.id
         if progress:
             progress(done, len(turns))
-        if done % 20 == 0:
+        if done % 5 == 0:
             await asyncio.sleep(0)
 
 
@@ -253,13 +274,6 @@ def _affordable(turns: Sequence[ImportedTurn], rows: Sequence[_Row], sent: Sent)
         if left < 0:
             return turn.number + 1
     return 1
-
-
-def _sections_cost(turn: ImportedTurn, rows: Sequence[_Row], context: ContextRecord | None) -> dict[SectionName, int]:
-    if context is not None:
-        return {section.name: section.tokens for section in context.sections}
-    history = sum(_row_cost(rows[seq - 1]) for seq in turn.sent())
-    return {"history": history, "request": _row_cost(rows[turn.request - 1]) if turn.request else 0}
 
 
 def _in_front(turn: ImportedTurn) -> list[int]:
