@@ -19,7 +19,7 @@ from runtime.transcripts.conversation import Conversation
 from runtime.transcripts.turns import INFERRED, RECORDED, ImportedTurn, recover
 from runtime.values import dialogue
 from runtime.values.agent import Agent
-from runtime.values.items import Item, ToolCall
+from runtime.values.items import AssistantStep, ToolCall, ToolResults
 from runtime.values.json import Json, JsonObject
 from runtime.values.messages import Message, NewMessage, calls_of
 from runtime.values.record import (
@@ -201,18 +201,22 @@ def journal_of(
         add(0, "context", ContextItem(context, 0, 0))
     cost = (costs or Costs(rows)).sections(turn)
     tools = sum(tool.tokens for tool in sent.tools)
-    said: list[Item] = []
-    for step, results in turn.steps:
-        parts: dict[Part, int] = fit.parts(cost, tools=tools, transcript=fit.transcript_tokens(said))
-        estimate = sum(parts.values())
-        if sent.model:
-            add(step.step, "attempt", Attempt(step.step, sent.model, "ok", estimate=estimate))
-        add(step.step, "step", StepItem(step, estimate, parts, 0.0))
-        said.append(step)
-        if results is not None:
-            add(step.step, "results", ResultsItem(results, {}))
-            said.append(results)
-    add(len(turn.steps), "settlement", turn.settlement)
+    said = 0
+    number = 0
+    for item in turn.items:
+        if isinstance(item, AssistantStep):
+            number = item.step
+            parts: dict[Part, int] = fit.parts(cost, tools=tools, transcript=said)
+            estimate = sum(parts.values())
+            if sent.model:
+                add(number, "attempt", Attempt(number, sent.model, "ok", estimate=estimate))
+            add(number, "step", StepItem(item, estimate, parts, 0.0))
+        elif isinstance(item, ToolResults):
+            add(number, "results", ResultsItem(item, {}))
+        else:
+            add(number, "nudge", item)
+        said += fit.item_tokens(item)
+    add(number, "settlement", turn.settlement)
     return items
 
 

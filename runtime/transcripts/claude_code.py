@@ -149,12 +149,13 @@ def _branch(rows: Rows, records: list[Record]) -> Iterator[Record]:
     if leaf is None or any(record.kind in _KEPT and not record.uuid for record in records):
         yield from records
         return
+    before = _messages_before(records)
     kept: set[str] = set()
     at: str = leaf.uuid
     while at and at not in kept:
         kept.add(at)
         record = by_id.get(at)
-        at = record.parent if record else ""
+        at = record.parent or before.get(at, "") if record else ""
     kept |= _parallel(records, kept)
     branched = {record.parent for record in records if record.uuid in kept}
     for record in records:
@@ -163,6 +164,18 @@ def _branch(rows: Rows, records: list[Record]) -> Iterator[Record]:
             rows.lose("message of an abandoned branch", "edited or rewound: another branch goes on")
             continue
         yield record
+
+
+def _messages_before(records: list[Record]) -> dict[str, str]:
+    """By boundary or summary: the message written before it, for those that name no parent."""
+    found: dict[str, str] = {}
+    last = ""
+    for record in records:
+        if record.boundary or record.summary:
+            found[record.uuid] = last
+        elif record.kind in _KEPT:
+            last = record.uuid
+    return found
 
 
 def _parallel(records: list[Record], kept: set[str]) -> set[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from runtime.values.items import AssistantStep, ToolCall, ToolResult, ToolResults
+from runtime.values.items import AssistantStep, Item, Nudge, ToolCall, ToolResult, ToolResults
 from runtime.values.json import Json, JsonObject
 from runtime.values.messages import NewMessage, calls_of
 from runtime.values.record import LeftOut, LeftOutReason, Settlement
@@ -23,17 +23,17 @@ INFERRED = ("where the turn begins", "that every message before it was sent", "t
 class ImportedTurn:
     """One turn of a conversation; rows are named by seq, from 1.
 
-    `request` is the user row it answers (None: the assistant spoke unasked). `first`..`opened` are the rows it was
-    assembled from, `left_out` those among 1..`opened` that were not sent. `steps` are the assistant messages with
-    their calls, each with the results that follow it (None: it made no calls, or none was answered). `answered` is
-    the row of the answer, `last` the last row of the turn.
+    `request` is the user row it answers (None: the assistant spoke unasked). Rows 1..`opened` were there when it
+    opened, `left_out` are those among them that were not sent. `items` are the assistant messages with their calls as
+    steps, the results that follow a step, and requests to try again. `answered` is the row of the answer, `last` the
+    last row of the turn.
     """
 
     number: int
     request: int | None
     opened: int
     left_out: tuple[LeftOut, ...]
-    steps: tuple[tuple[AssistantStep, ToolResults | None], ...]
+    items: tuple[Item, ...]
     answered: int | None
     last: int
     settlement: Settlement
@@ -65,11 +65,18 @@ def recover(rows: Sequence[NewMessage]) -> tuple[ImportedTurn, ...]:
 
 
 def _end(rows: Sequence[NewMessage], start: int) -> int:
-    """The index after the turn that begins with the assistant row `start`: up to the next user or summary row."""
-    at = start
-    while at < len(rows) and rows[at].role in ("assistant", "tool") and "summary" not in rows[at].flags:
+    """The index after the turn that begins with the assistant row `start`: up to the next request or summary.
+
+    What a program puts in between (a system message, a request to try again) does not end it if the model goes on.
+    """
+    end = at = start
+    while at < len(rows) and "summary" not in rows[at].flags:
+        if rows[at].role in ("assistant", "tool"):
+            end = at + 1
+        elif rows[at].role == "user" and "retry" not in rows[at].flags:
+            break
         at += 1
-    return at
+    return end
 
 
 @dataclass(slots=True)
@@ -93,16 +100,18 @@ class _Reading:
             self.asked = None
 
     def turn(self, number: int, start: int, end: int) -> ImportedTurn:
-        steps = tuple(_steps(self.rows, start, end))
+        items = tuple(_items(self.rows, start, end))
         last = self.rows[end - 1]
         done = last.role == "assistant" and not calls_of(last.parts)
-        settlement = Settlement("completed", answer=last.text) if done else _unfinished(end == len(self.rows))
+        settlement = Settlement("completed", answer=last.text) if done else _unfinished(self.rows[end:])
         request = None if self.asked is None else self.asked + 1
-        return ImportedTurn(number, request, start, tuple(self.gone), steps, end if done else None, end, settlement)
+        return ImportedTurn(number, request, start, tuple(self.gone), items, end if done else None, end, settlement)
 
 
-def _unfinished(at_end: bool) -> Settlement:
-    where = "the file ends" if at_end else "the next request comes"
+def _unfinished(rest: Sequence[NewMessage]) -> Settlement:
+    where = "the next request comes" if rest else "the file ends"
+    if rest and "summary" in rest[0].flags:
+        where = "the session was compacted"
     return Settlement("stopped", error=f"inferred: {where} before an answer")
 
 
@@ -122,21 +131,26 @@ def _leave(gone: list[LeftOut], seq: int, reason: LeftOutReason) -> None:
         gone.append(LeftOut(seq, seq, reason))
 
 
-def _steps(rows: Sequence[NewMessage], start: int, end: int) -> Iterator[tuple[AssistantStep, ToolResults | None]]:
+def _items(rows: Sequence[NewMessage], start: int, end: int) -> Iterator[Item]:
+    """Steps, results and requests to try again; a result without a step and a system message stay rows only."""
     at, number = start, 0
     while at < end:
         row = rows[at]
         at += 1
+        if "retry" in row.flags:
+            yield Nudge(number, row.text)
         if row.role != "assistant":
-            continue  # a result before any call: it stays a row of the thread
+            continue
         number += 1
         calls = _calls(row)
+        yield AssistantStep(number, row.text, calls)
         results: list[NewMessage] = []
         while at < end and rows[at].role == "tool":
             results.append(rows[at])
             at += 1
         group = _results(number, calls, results)
-        yield AssistantStep(number, row.text, calls), group
+        if group is not None:
+            yield group
 
 
 def _calls(row: NewMessage) -> tuple[ToolCall, ...]:

@@ -226,6 +226,13 @@ def test_clear_begins_another_conversation(tmp_path: Path) -> None:
     assert [one.title for one in conversations(path)] == ["one", "two"]
 
 
+def test_a_boundary_without_a_parent_still_follows_what_came_before(tmp_path: Path) -> None:
+    text = (SAMPLES / "claude-code.jsonl").read_text("utf-8").replace('"logicalParentUuid": "a6"', '"other": 1')
+    path = tmp_path / "session.jsonl"
+    path.write_text(text, "utf-8")
+    assert said(load(path)) == said(load(SAMPLES / "claude-code.jsonl"))
+
+
 @pytest.mark.parametrize("name", ["claude-code.jsonl", "codex.jsonl"])
 def test_a_summary_is_never_something_the_user_said(name: str) -> None:
     rows = load(SAMPLES / name).messages

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime import importing
+from runtime import Runtime, importing
 from runtime.explain.accounts import InContext, LeftOutRows, rows_of
 from runtime.importing import import_thread, imported_agent, opening_of
 from runtime.records import read_record
 from runtime.stores import Store, open_store
 from runtime.transcripts import load
 from runtime.transcripts.turns import INFERRED, RECORDED, ImportedTurn, recover
-from runtime.values.items import AssistantStep, ToolResults
-from runtime.values.messages import NewMessage, Role, tool_call_part, tool_result_part
+from runtime.values.items import AssistantStep, Nudge, ToolCall, ToolResult, ToolResults
+from runtime.values.messages import NewMessage, Role, Window, tool_call_part, tool_result_part
 from runtime.values.record import ContextRecord, LeftOut, StepItem, TurnRecord
 
 SAMPLES = Path(__file__).parent / "transcript_samples"
@@ -54,10 +54,11 @@ def test_a_turn_is_a_request_its_steps_and_its_answer() -> None:
     turns = recover(rows("s1", "u1", "A1", "T1", "a1", "u2", "a2"))
     assert told(turns) == [(2, [1], 5), (6, [1, 2, 3, 4, 5], 7)]
     first, _ = turns
-    assert [(step.text, len(step.calls), results is not None) for step, results in first.steps] == [
-        ("", 1, True),
-        ("a1", 0, False),
-    ]
+    assert first.items == (
+        AssistantStep(1, "", (ToolCall("c1", "look", {"n": "1"}),)),
+        ToolResults(1, (ToolResult("c1", "look", "T1"),)),
+        AssistantStep(2, "a1"),
+    )
     assert first.settlement.status == "completed"
     assert first.settlement.answer == "a1"
 
@@ -79,6 +80,19 @@ def test_a_turn_without_an_answer_is_stopped_and_says_that_this_is_inferred() ->
     assert last.settlement.error == "inferred: the file ends before an answer"
 
 
+def test_what_a_program_puts_in_between_does_not_end_a_turn() -> None:
+    (turn,) = recover(rows("u1", "A1", "T1", "s1", "a1"))
+    assert (turn.request, turn.answered, turn.settlement.status) == (1, 5, "completed")
+    (retried,) = recover([*rows("u1", "A1", "T1"), NewMessage("user", "again", flags=("retry",)), *rows("a1")])
+    assert [type(item) for item in retried.items] == [AssistantStep, ToolResults, Nudge, AssistantStep]
+
+
+def test_a_compaction_in_the_middle_of_a_turn_is_named() -> None:
+    first, second = recover(rows("u1", "A1", "T1", "S1", "a1"))
+    assert first.settlement.error == "inferred: the session was compacted before an answer"
+    assert (second.request, list(second.sent()), second.answered) == (None, [4], 5)
+
+
 def test_after_a_compaction_the_summary_is_sent_and_what_came_before_is_not() -> None:
     turns = recover(rows("s1", "u1", "a1", "S1", "u2", "a2", "u3", "a3"))
     assert told(turns)[1:] == [(5, [1, 4], 6), (7, [1, 4, 5, 6], 8)]
@@ -93,8 +107,8 @@ def test_hidden_rows_are_left_out_as_hidden() -> None:
 
 def test_results_stand_in_the_order_of_the_calls() -> None:
     conversation = load(SAMPLES / "openai-chat.json")
-    _, results = recover(conversation.messages)[0].steps[0]
-    assert results is not None
+    results = recover(conversation.messages)[0].items[1]
+    assert isinstance(results, ToolResults)
     assert [(result.id, result.output) for result in results.results] == [
         ("c1", "Mill loop, 6 km"),
         ("c2", "dry until four"),
@@ -119,7 +133,7 @@ def test_X1_every_row_before_a_turn_is_accounted_for_once(words: list[str]) -> N
 def test_every_assistant_row_that_is_not_hidden_is_a_step_of_one_turn(words: list[str]) -> None:
     stored = rows(*words)
     turns = recover(stored)
-    steps = sum(len(turn.steps) for turn in turns)
+    steps = sum(isinstance(item, AssistantStep) for turn in turns for item in turn.items)
     assert steps == sum(row.role == "assistant" for row in stored)
     assert all(before.last <= after.opened for before, after in pairwise(turns))
 
@@ -175,6 +189,15 @@ async def test_the_model_that_answered_is_named(store: Store) -> None:
     thread = await import_thread(store, load(SAMPLES / "openai-chat.json"))
     first, _ = await records(store, thread)
     assert [(attempt.step, attempt.model) for attempt in first.tiers] == [(1, "gpt-x"), (2, "gpt-x")]
+
+
+@pytest.mark.parametrize(("window", "selected"), [(0, 0), (2, 2), ("all", 7)])
+async def test_X4_an_imported_turn_runs_again_under_another_window(store: Store, window: Window, selected: int) -> None:
+    thread = await import_thread(store, load(SAMPLES / "openai-chat.json"))
+    _, second = await store.turns(thread)
+    run = await Runtime(store, model="offline").rerun(second.id, window=window)
+    assert (run.status, run.request, _context(run).selected) == ("completed", second.request, selected)
+    assert (await store.thread(thread)).length == 8
 
 
 async def test_what_is_inferred_and_lost_is_kept_with_the_thread(store: Store) -> None:
