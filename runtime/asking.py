@@ -12,7 +12,7 @@ from pathlib import Path
 from runtime.calls import Answers, Recorded, Stubbed, ToolMode, canonical
 from runtime.engine import Asked
 from runtime.errors import BadInput
-from runtime.plan import IMPORTED, PLAIN, Resolver
+from runtime.plan import IMPORTED, PLAIN, Resolver, stamp_of
 from runtime.records import read_opening, read_record, selected_before
 from runtime.source import Source
 from runtime.stores import NewTurn, Store, Thread
@@ -50,7 +50,7 @@ class Asking:
     def __init__(self, store: Store, resolver: Resolver) -> None:
         self._store = store
         self._resolver = resolver
-        self._seeds: dict[str, Seed] = {}
+        self._seeds: dict[str, tuple[object, Seed]] = {}
         self._imported: dict[str, Agent] = {}
         self._owner = this_process()
 
@@ -128,20 +128,23 @@ class Asking:
             previous=await self._before(of),
         )
 
-    def find_seed(self, seed: str | Path | Seed) -> Seed:
+    def find_seed(self, seed: str | Path | Seed, *, anew: bool = False) -> Seed:
         """The seed itself, by shipped name, or read from a path. Raises BadInput.
 
-        A Seed made in Python is remembered by name, so that its threads find their agents and script again.
+        A file is read again when it has changed, or if `anew` (its agents' files may have changed). A Seed made in
+        Python is remembered by name, so that its threads find their agents and script again.
         """
         if isinstance(seed, Seed):
-            self._seeds[_key(seed)] = seed
+            self._seeds[_key(seed)] = (stamp_of(seed.file), seed)
             return seed
         from runtime import seeds  # reads YAML: only threads that come from a file need it
 
         known = self._seeds.get(str(seed))
-        if known is None or (known.file and not known.shipped):
-            known = self._seeds[str(seed)] = seeds.find_seed(str(seed))
-        return known
+        if known is not None and not (anew and known[1].file) and known[0] == stamp_of(known[1].file):
+            return known[1]
+        found = seeds.find_seed(str(seed), known=self._resolver.given_agents)
+        self._seeds[str(seed)] = (stamp_of(found.file), found)
+        return found
 
     def seed_of(self, thread: Thread) -> Seed | None:
         """The seed a thread came from, None if there was none. Raises BadInput if its file has gone."""

@@ -5,7 +5,7 @@ Whatever does not fit together is refused here, before anything is stored (Q1).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -75,6 +75,11 @@ class Resolver:
         self._opened: dict[tuple[str, str], Model] = {}
         self._plans: dict[tuple[int, str, str | None, bool], Plan] = {}
         self._read: dict[str, tuple[object, Agent]] = {}
+
+    @property
+    def given_agents(self) -> Collection[str]:
+        """The names of the agents given to the Runtime: a seed may name them."""
+        return self._agents.keys()
 
     def agent(self, name: str, seed: Seed | None = None) -> Agent:
         """The agent called `name`, or read from a path. Raises ConfigurationError if there is none, BadInput if its
@@ -148,13 +153,9 @@ class Resolver:
         """The agent of a file, read again only when the file has changed."""
         from runtime import agents
 
-        try:
-            stat = path.stat()
-            stamp = (stat.st_mtime_ns, stat.st_size)
-        except OSError:
-            return agents.load_agent(path)
+        stamp = stamp_of(path)
         known = self._read.get(str(path))
-        if known is None or known[0] != stamp:
+        if known is None or stamp is None or known[0] != stamp:
             known = self._read[str(path)] = (stamp, agents.load_agent(path))
         return known[1]
 
@@ -203,6 +204,15 @@ class Resolver:
             found[name] = self.agent(name, seed)
             self._delegates(found[name], seed, line)
         return found
+
+
+def stamp_of(path: str | Path) -> object | None:
+    """What tells that a file has changed; None if there is no file."""
+    try:
+        stat = Path(path).stat() if path else None
+    except OSError:
+        return None
+    return (stat.st_mtime_ns, stat.st_size, stat.st_ino) if stat else None
 
 
 def _delegate_spec(name: str, agent: Agent) -> ToolSpec:

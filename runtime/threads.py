@@ -98,7 +98,7 @@ class Runtime:
 
         `agent` is a name or an agent file, and takes the place of the seed's. Raises BadInput, ConfigurationError.
         """
-        found = self._asking.find_seed(seed) if seed is not None else None
+        found = self._asking.find_seed(seed, anew=True) if seed is not None else None
         name = agent or (found.agent if found else "")
         self._resolver.agent(name, found)
         start = {**(found.state if found else {}), **_state(state)}
