@@ -83,7 +83,9 @@ def load(
                 rows = Rows(compaction=compaction)
                 found = (unit.read(rows), rows, unit.aside)
     except BadInput as error:
-        raise _placed(error, document) from error
+        if found is None or document.kind != "array":
+            raise _placed(error, document) from error
+        found[1].lose("rest of the file", f"cannot be read: {error.problem}")
     except RecursionError as error:
         raise BadInput("nested too deeply", file=str(path)) from error
     if pick is None and of - asides > 1:

@@ -45,12 +45,12 @@ def add_messages(rows: Rows, messages: Iterable[tuple[object, str]]) -> None:
 def add(
     rows: Rows, value: object, source: str, *, role: str = "", flags: tuple[str, ...] = (), join: bool = False
 ) -> bool:
-    """One message; `role` stands in for one that is missing, `join` adds to the assistant message before it.
+    """One message; `role` says whose it is whatever it says itself, `join` adds to the assistant message before it.
 
     False if nothing was added.
     """
     message = obj(value)
-    spoken = txt(message.get("role")) or role
+    spoken = role or txt(message.get("role"))
     if spoken not in ("user", "assistant", "system", "developer"):
         rows.lose(f"message with the role {spoken[:40]!r}", "not a message of the conversation")
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from runtime.transcripts import anthropic
 from runtime.transcripts.rows import Rows
@@ -22,8 +23,7 @@ _NOT_SPEECH = re.compile(
 _KEPT = ("user", "assistant")
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """What is needed of one line: its message without the copies that the program keeps beside it."""
 
     kind: str
@@ -69,7 +69,7 @@ def read(records: Iterable[tuple[object, str]]) -> Session:
             seen.add(record.uuid)
         if raw.get("isSidechain") is True:
             _side(session, record, raw)
-        elif is_record(raw) and record.kind == "user" and _CLEAR.search(_text(record.message)):
+        elif record.kind == "user" and "/clear" in (text := _text(record.message)) and _CLEAR.search(text):
             session.mains.append([])
         else:
             session.mains[-1].append(record)
@@ -113,12 +113,13 @@ def add(rows: Rows, records: list[Record], session: Session) -> None:
             rows.model = rows.model or txt(message.get("model"))
         same = record.kind == "assistant" and bool(at_work) and message.get("id") == at_work
         join = same and bool(rows.messages) and rows.messages[-1].role == "assistant"
-        anthropic.add(rows, {**message, "role": record.kind}, record.source, join=join)
+        anthropic.add(rows, message, record.source, role=record.kind, join=join)
         at_work = txt(message.get("id")) if record.kind == "assistant" else ""
 
 
 def _record(raw: Mapping[str, object], source: str) -> Record:
-    message = obj(raw.get("message"))
+    given = obj(raw.get("message"))
+    message = {key: given[key] for key in ("content", "id", "model") if key in given}
     kind = txt(raw.get("type"))
     boundary = kind == "system" and raw.get("subtype") == "compact_boundary"
     parent = txt(raw.get("parentUuid")) or txt(raw.get("logicalParentUuid"))
@@ -156,6 +157,9 @@ def _branch(rows: Rows, records: list[Record]) -> Iterator[Record]:
         kept.add(at)
         record = by_id.get(at)
         at = record.parent or before.get(at, "") if record else ""
+    if all(record.uuid in kept for record in records if record.kind in _KEPT):
+        yield from records
+        return
     kept |= _parallel(records, kept)
     branched = {record.parent for record in records if record.uuid in kept}
     for record in records:

@@ -26,9 +26,9 @@ from runtime.transcripts import (
 )
 from runtime.transcripts.conversation import Detected, Format
 from runtime.transcripts.detect import detect, is_message, is_span, unread
-from runtime.transcripts.reading import Document
+from runtime.transcripts.reading import Document, read_whole
 from runtime.transcripts.rows import Rows
-from runtime.transcripts.shapes import numbered, obj
+from runtime.transcripts.shapes import numbered, obj, txt
 
 Placed = Iterable[tuple[object, str]]
 """Values, each with its source."""
@@ -61,7 +61,9 @@ def units(document: Document) -> Iterator[Unit]:
     """The conversations of a file in order, one at a time. Raises BadInput if it holds none."""
     if document.kind == "sqlite":
         return _of_database(document)
-    return _of_lines(document) if document.kind == "lines" else _of_value(document, document.value)
+    if document.kind == "lines":
+        return _of_lines(document)
+    return _of_array(document) if document.kind == "array" else _of_value(document, document.value)
 
 
 def _chat(rows: Rows, body: Mapping[str, object], pointer: str) -> None:
@@ -119,9 +121,18 @@ def _of_value(document: Document, value: object) -> Iterator[Unit]:
     return _several(document, [(value, "")])
 
 
+def _of_array(document: Document) -> Iterator[Unit]:
+    """A large array: one conversation an element, read one at a time; of anything else the whole."""
+    _, first = next(document.elements(), (0, None))
+    if is_message(first) or is_span(first) or claude_code.is_record(first) or not isinstance(first, dict | list):
+        whole = read_whole(document)
+        return _of_value(whole, whole.value)
+    return _several(document, ((value, f"/{number}") for number, value in document.elements()))
+
+
 def _of_lines(document: Document) -> Iterator[Unit]:
     """JSONL: a session of one program, spans, one message a line, or one conversation a line."""
-    head: list[object] = [value for _, _, value in islice(document.lines(), 200)]
+    head: list[object] = [value for _, value in islice(document.lines(), 200)]
     placed = _placed(document)
     if codex.is_rollout(head[:20]):
         return iter([Unit("", partial(_read_codex, placed))])
@@ -141,7 +152,7 @@ _CODEX: Final = "it begins with a `session_meta` record"
 
 
 def _placed(document: Document) -> Placed:
-    return ((value, f"line {number} ") for number, _, value in document.lines())
+    return ((value, f"line {number} ") for number, value in document.lines())
 
 
 def _several(document: Document, values: Placed) -> Iterator[Unit]:
@@ -193,7 +204,7 @@ def _glance(value: object) -> tuple[str, int] | None:
         return None
     said = ""
     for message in messages:
-        if not isinstance(message, dict) or message.get("role") not in openai_chat.ROLES:
+        if not isinstance(message, dict) or txt(message.get("role")) not in openai_chat.ROLES:
             return None
         content = message.get("content")
         if content is not None and not isinstance(content, str):

@@ -14,17 +14,21 @@ from pathlib import Path
 from typing import BinaryIO, Final, Literal
 
 from runtime.errors import BadInput
+from runtime.transcripts.arrays import elements
 from runtime.transcripts.shapes import parse
 
 LARGEST_JSON: Final = 200 * 1024 * 1024
-"""Bytes of one JSON document that are read; a JSONL file has no such limit."""
+"""Bytes of one JSON document that are read whole; JSONL and arrays of conversations have no such limit."""
+
+LARGE_ARRAY: Final = 16 * 1024 * 1024
+"""Bytes from which an array of objects is read one element at a time."""
 
 SQLITE: Final = b"SQLite format 3\x00"
 
 Progress = Callable[[int, int], None]
 """Told bytes read and bytes in all, now and then. It may raise to stop the reading."""
 
-Kind = Literal["json", "lines", "sqlite"]
+Kind = Literal["json", "lines", "array", "sqlite"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +50,17 @@ class Document:
     broken: list[Broken] = field(default_factory=list)
     progress: Progress | None = None
 
-    def lines(self) -> Iterator[tuple[int, int, dict[str, object]]]:
-        """The objects of a JSONL file as (line number from 1, byte where it starts, object)."""
+    def lines(self) -> Iterator[tuple[int, dict[str, object]]]:
+        """The objects of a JSONL file as (line number from 1, object)."""
         self.broken.clear()
         yield from _lines(self)
 
-    def line_at(self, offset: int) -> dict[str, object]:
-        """The object of the line that starts at byte `offset`."""
-        with self.path.open("rb") as file:
-            file.seek(offset)
-            value = _value(file.readline())
-        return value if isinstance(value, dict) else {}
+    def elements(self) -> Iterator[tuple[int, object]]:
+        """The elements of a large array as (position from 0, element)."""
+        for number, (read, value) in enumerate(elements(self.path)):
+            if self.progress:
+                self.progress(read, self.size)
+            yield number, value
 
 
 def open_document(path: Path, progress: Progress | None = None) -> Document:
@@ -67,7 +71,7 @@ def open_document(path: Path, progress: Progress | None = None) -> Document:
             head = file.read(len(SQLITE))
             file.seek(0)
             first = file.readline(LARGEST_JSON)
-            more = _another_line(file)
+            second = _another_line(file)
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror or error}", file=str(path)) from error
     if head == SQLITE:
@@ -76,20 +80,20 @@ def open_document(path: Path, progress: Progress | None = None) -> Document:
         raise BadInput("a zip archive: unpack it and open the JSON file inside", file=str(path))
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadInput("UTF-16 text: save it as UTF-8", file=str(path))
-    if more and _is_object(first):
+    if second and _is_object(first):
         return Document(path, "lines", size, progress=progress)
+    if size > LARGE_ARRAY and (first + second).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
+        return Document(path, "array", size, progress=progress)
     return _whole(path, size, progress)
 
 
-def _another_line(file: BinaryIO) -> bool:
-    """Whether a line that is not blank follows."""
+def _another_line(file: BinaryIO) -> bytes:
+    """The start of the next line that is not blank; empty if none follows."""
     for _ in range(10_000):
         line = file.readline(4096)
-        if not line:
-            return False
-        if line.strip():
-            return True
-    return True
+        if not line or line.strip():
+            return line
+    return b""
 
 
 def _is_object(line: bytes) -> bool:
@@ -99,6 +103,11 @@ def _is_object(line: bytes) -> bool:
         return isinstance(_value(line), dict)
     except ValueError:
         return False
+
+
+def read_whole(document: Document) -> Document:
+    """A large array that is one conversation, as one JSON document. Raises BadInput if it is too large for that."""
+    return _whole(document.path, document.size, document.progress)
 
 
 def _whole(path: Path, size: int, progress: Progress | None) -> Document:
@@ -133,12 +142,12 @@ def _not_json(error: ValueError, path: Path) -> BadInput:
     return BadInput(f"not JSON: {getattr(error, 'msg', error)}", file=str(path), line=line, column=column)
 
 
-def _lines(document: Document) -> Iterator[tuple[int, int, dict[str, object]]]:
+def _lines(document: Document) -> Iterator[tuple[int, dict[str, object]]]:
     """Every object of the file, line by line; what is none is noted as broken."""
     at = 0
     with document.path.open("rb") as file:
         for number, raw in enumerate(file, 1):
-            start, at = at, at + len(raw)
+            at += len(raw)
             if document.progress and (number % 2_000 == 0 or len(raw) > 1_000_000):
                 document.progress(at, document.size)
             if not raw.strip():
@@ -149,7 +158,7 @@ def _lines(document: Document) -> Iterator[tuple[int, int, dict[str, object]]]:
                 document.broken.append(Broken(number, str(getattr(error, "msg", error))))
                 continue
             if isinstance(value, dict):
-                yield number, start, value
+                yield number, value
             else:
                 document.broken.append(Broken(number, "not an object"))
     if document.progress:

@@ -164,10 +164,6 @@ class Rows:
             lost.append(Lost("call without a result", len(self._open), "the file holds no answer to it"))
         return tuple(lost)
 
-    def is_open(self, id: str) -> bool:
-        """Whether a call with this id waits for its result."""
-        return any(call.id == id for call in self._open)
-
     def _answered(self, id: str, name: str) -> ToolCall | None:
         by_id = [n for n, call in enumerate(self._open) if id and call.id == id]
         by_name = [n for n, call in enumerate(self._open) if name and call.name == name] if not by_id else []

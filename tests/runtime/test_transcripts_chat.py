@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runtime.errors import BadInput
-from runtime.transcripts import Conversation, conversations, load
+from runtime.transcripts import Conversation, arrays, conversations, load, reading
 from runtime.values.messages import NewMessage, calls_of
 
 SAMPLES = Path(__file__).parent / "transcript_samples"
@@ -239,3 +239,36 @@ def test_progress_is_told_and_can_stop(tmp_path: Path) -> None:
 
     with pytest.raises(Stopped):
         list(conversations(path, progress=stop))
+
+
+def test_a_large_array_is_read_one_conversation_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "LARGE_ARRAY", 100)
+    monkeypatch.setattr(reading, "LARGEST_JSON", 0)
+    monkeypatch.setattr(arrays, "CHUNK", 7)
+    talks = [{"messages": [{"role": "user", "content": f'höher {n} ]}}, " \\'}]} for n in range(9)]
+    path = tmp_path / "many.json"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(talks, indent=1, ensure_ascii=False).encode())
+    told: list[int] = []
+    listed = list(conversations(path, progress=lambda done, of: told.append(done)))
+    assert [(one.title, one.source) for one in listed] == [(f'höher {n} ]}}, " \\', f"/{n}") for n in range(9)]
+    assert told == sorted(told)
+    assert load(path, 9).messages[0].text == listed[8].title
+
+
+def test_Q1_a_large_array_that_is_cut_off_names_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "LARGE_ARRAY", 10)
+    path = tmp_path / "many.json"
+    path.write_text('[\n{"messages": []},\n{"messages": [', "utf-8")
+    with pytest.raises(BadInput) as caught:
+        load(path, 2)
+    assert (caught.value.line, caught.value.file) == (3, str(path))
+    assert [one.what for one in load(path, 1).lost] == ["rest of the file"]
+
+
+def test_a_large_array_of_messages_is_one_conversation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "LARGE_ARRAY", 10)
+    path = write(tmp_path, [{"role": "user", "content": "one"}, {"role": "assistant", "content": "two"}])
+    assert said(load(path)) == [("user", "one"), ("assistant", "two")]
+    monkeypatch.setattr(reading, "LARGEST_JSON", 20)
+    with pytest.raises(BadInput, match="one conversation per line"):
+        load(path)
