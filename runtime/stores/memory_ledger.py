@@ -14,6 +14,8 @@ from runtime.stores.bodies import Bodies
 from runtime.stores.ids import turn_id
 from runtime.stores.owner import is_gone
 from runtime.stores.turns import interruption, page_of_turns, takes_place
+from runtime.stores.turns import opened as opened_turn
+from runtime.stores.turns import settled as settled_turn
 from runtime.values.json import JsonObject, clean, clean_json
 from runtime.values.messages import Row
 from runtime.values.record import JournalItem, Settlement, Turn
@@ -191,30 +193,8 @@ class MemoryLedger:
         state = entry.state if new.state is None else cast(JsonObject, clean_json(new.state))
         numbered = parent is None and new.view is None
         number = entry.inherited + len(entry.turns) + 1 if numbered else 0
-        turn = Turn(
-            id=turn_id(self._turns.__contains__),
-            thread=entry.id,
-            kind=new.kind,
-            agent=clean(new.agent),
-            window=new.window,
-            request=clean(new.request),
-            opened=now,
-            state_before=state,
-            origin=new.origin,
-            layout=new.layout,
-            view=new.view,
-            parent=new.parent,
-            parent_step=new.parent_step,
-            parent_call=new.parent_call,
-            rerun_of=new.rerun_of,
-            experiment=new.experiment,
-            cell=new.cell,
-            owner=new.owner,
-            lease=now,
-            stored_user=new.stored_user if stored_user is None else stored_user,
-            stored_assistant=new.stored_assistant,
-            number=number,
-        )
+        id = turn_id(self._turns.__contains__)
+        turn = opened_turn(new, id=id, number=number, state=state, stored_user=stored_user, now=now)
         began = length if new.stored_user is None else new.stored_user - 1
         opened = TurnEntry(turn, entry, state, number or self._anchor(entry, new), began)
         opened.root = opened if parent is None else parent.root
@@ -281,14 +261,7 @@ class MemoryLedger:
         if takes_place(turn):
             entry.thread.state = after
         entry.ended = length
-        entry.turn = replace(
-            turn,
-            status=settlement.status,
-            reason=settlement.reason,
-            settled=self._now(),
-            state_after=after,
-            stored_assistant=turn.stored_assistant if stored_assistant is None else stored_assistant,
-        )
+        entry.turn = settled_turn(turn, settlement, state=after, stored=stored_assistant, now=self._now())
         entry.thread.running.pop(turn.id, None)
         self._put_bodies(turn, bodies)
         return entry.turn

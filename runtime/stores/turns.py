@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from runtime.errors import BadInput
 from runtime.stores import NewTurn
+from runtime.values.json import JsonObject, clean
 from runtime.values.messages import NewMessage
 from runtime.values.record import Settlement, Turn
 
@@ -13,6 +15,46 @@ from runtime.values.record import Settlement, Turn
 def takes_place(turn: Turn | NewTurn) -> bool:
     """Whether a turn takes its thread's one place: a root turn that is no run on a view (S7)."""
     return turn.view is None and turn.parent is None
+
+
+def opened(new: NewTurn, *, id: str, number: int, state: JsonObject, stored_user: int | None, now: datetime) -> Turn:
+    """The turn as it is right after opening; `stored_user` is the row just stored for it, None if there is none."""
+    return Turn(
+        id=id,
+        thread=new.thread,
+        kind=new.kind,
+        agent=clean(new.agent),
+        window=new.window,
+        request=clean(new.request),
+        opened=now,
+        state_before=state,
+        origin=new.origin,
+        layout=new.layout,
+        view=new.view,
+        parent=new.parent,
+        parent_step=new.parent_step,
+        parent_call=None if new.parent_call is None else clean(new.parent_call),
+        rerun_of=new.rerun_of,
+        experiment=new.experiment,
+        cell=new.cell,
+        owner=new.owner,
+        lease=now,
+        stored_user=new.stored_user if stored_user is None else stored_user,
+        stored_assistant=new.stored_assistant,
+        number=number if takes_place(new) else 0,
+    )
+
+
+def settled(turn: Turn, settlement: Settlement, *, state: JsonObject, stored: int | None, now: datetime) -> Turn:
+    """The turn as it is right after settling; `stored` is the row of its answer, None if there is none."""
+    return replace(
+        turn,
+        status=settlement.status,
+        reason=settlement.reason,
+        settled=now,
+        state_after=state,
+        stored_assistant=turn.stored_assistant if stored is None else stored,
+    )
 
 
 def check_message(turn: Turn | NewTurn, message: NewMessage | None) -> None:

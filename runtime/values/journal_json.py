@@ -40,7 +40,7 @@ _Raw: TypeAlias = Mapping[str, Any]
 
 def dumps(value: Json) -> str:
     """`value` as compact JSON that every store can keep; mappings and sequences of any class are taken (S8)."""
-    return clean(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain))
+    return clean(_encode(value))
 
 
 def loads_object(text: str) -> dict[str, Json]:
@@ -386,8 +386,12 @@ _READERS: Mapping[JournalKind, Callable[[JsonObject], JournalBody]] = {
 
 
 def _plain(value: object) -> object:
+    """What `json` does not know: mappings and sequences of other classes than its own."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, (set, frozenset)):
         raise TypeError("a set is no JSON")
     return list(cast("list[object]", value))
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain).encode

@@ -1,12 +1,11 @@
-"""Turns in both of our stores: opening, journal, settling, the thread's one place, numbers, runs, request bodies."""
+"""Turns in both of our stores: opening, journal, settling, the thread's one place, numbers, runs."""
 
 from __future__ import annotations
 
 import asyncio
-import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -47,27 +46,11 @@ def clock() -> Clock:
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def make(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Callable[[int], Store]]:
-    opened: list[Store] = []
-
-    def build(body_bytes: int) -> Store:
-        path = tmp_path / f"studio{len(opened)}.db"
-        memory = request.param == "memory"
-        opened.append(
-            MemoryStore(body_bytes=body_bytes, clock=clock)
-            if memory
-            else SqliteStore(path, body_bytes=body_bytes, clock=clock)
-        )
-        return opened[-1]
-
-    yield build
-    for store in opened:
-        asyncio.run(store.close())
-
-
-@pytest.fixture
-def store(make: Callable[[int], Store]) -> Store:
-    return make(10**6)
+def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Store]:
+    memory = request.param == "memory"
+    opened: Store = MemoryStore(clock=clock) if memory else SqliteStore(tmp_path / "studio.db", clock=clock)
+    yield opened
+    asyncio.run(opened.close())
 
 
 @pytest.fixture
@@ -422,70 +405,6 @@ async def test_many_turns_and_a_fork_among_them(store: Store) -> None:
         assert [one.number for one in await store.turns(fork)] == list(range(1, turn.number + 1))
         expected = turn.state_after if turn.stored_assistant else turn.state_before
         assert await store.state(fork) == expected
-
-
-# Request bodies
-
-
-async def test_A6_the_body_of_each_step_is_kept(store: Store) -> None:
-    turn = await store.open_turn(envelope(await store.create()), NewMessage("user", "q"))
-    await store.journal(turn.id, [], bodies={1: b"one", 2: b""})
-    await store.settle(turn.id, (), DONE, state={}, bodies={1: b"one again", 3: b"three"})
-    assert [await store.body(turn.id, step) for step in range(5)] == [None, b"one again", b"", b"three", None]
-
-
-async def test_A6_the_newest_bodies_stay(make: Callable[[int], Store]) -> None:
-    store = make(4000)
-    thread = await store.create()
-    turns = []
-    for n in range(8):
-        turn = await ask(store, thread)
-        turns.append(turn)
-        run = await store.open_turn(run_of(turn))
-        await store.settle(run.id, (), DONE, state={}, bodies={1: noise(n)})
-        turns[-1] = run
-    kept = [await store.body(turn.id, 1) is not None for turn in turns]
-    assert kept == sorted(kept)
-    assert kept[-1]
-    assert not kept[0]
-    assert 2 <= sum(kept) <= 4
-
-
-async def test_A6_runs_of_experiments_go_first(make: Callable[[int], Store]) -> None:
-    store = make(4000)
-    thread = await store.create()
-    first = await ask(store, thread)
-    plain = await store.open_turn(run_of(first))
-    await store.settle(plain.id, (), DONE, state={}, bodies={1: noise(0)})
-    for n in range(1, 9):
-        run = await store.open_turn(run_of(first, experiment="exp1"))
-        await store.settle(run.id, (), DONE, state={}, bodies={1: noise(n)})
-    assert await store.body(plain.id, 1) == noise(0)
-    assert await store.body(run.id, 1) == noise(8)
-
-
-async def test_A6_a_body_larger_than_the_room_is_gone_and_nothing_else_breaks(make: Callable[[int], Store]) -> None:
-    store = make(100)
-    turn = await store.open_turn(envelope(await store.create()), NewMessage("user", "q"))
-    await store.journal(turn.id, [], bodies={1: noise(1), 2: b"small"})
-    assert await store.body(turn.id, 1) is None
-
-
-async def test_A6_bodies_go_with_their_thread(store: Store) -> None:
-    threads = [await store.create() for _ in range(2)]
-    turns = []
-    for thread in threads:
-        turn = await store.open_turn(envelope(thread), NewMessage("user", "q"))
-        turns.append(await store.settle(turn.id, (), DONE, state={}, bodies={1: b"the same bytes"}))
-    await store.delete_thread(threads[0])
-    with pytest.raises(UnknownTurn):
-        await store.body(turns[0].id, 1)
-    assert await store.body(turns[1].id, 1) == b"the same bytes"
-
-
-def noise(n: int) -> bytes:
-    """1,200 bytes that do not compress, different for each n."""
-    return random.Random(n).randbytes(1200)
 
 
 # Cancellation

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from sqlite3 import Connection as Db
+from sqlite3 import Error as SqliteError
 
 from runtime.errors import StoreError, ThreadBusy
 from runtime.stores import BODY_BYTES, NewThread, NewTurn, Selected, Thread
@@ -15,8 +16,8 @@ from runtime.stores.sqlite import rows as rows_of
 from runtime.stores.sqlite import threads, turns
 from runtime.stores.sqlite.connection import PATIENCE_SECONDS, Connection
 from runtime.stores.sqlite.threads import Place
-from runtime.stores.turns import check_message, utc_now
-from runtime.values.journal_json import dumps
+from runtime.stores.turns import check_message, settled, utc_now
+from runtime.values.journal_json import dumps, loads_object
 from runtime.values.json import Json, JsonObject
 from runtime.values.messages import Message, NewMessage, Row, Window
 from runtime.values.record import JournalItem, Settlement, Turn
@@ -58,7 +59,8 @@ class SqliteStore:
         return await self._file.write(work)
 
     async def list_messages(self, thread: str, window: Window) -> list[Message]:
-        return list((await self.select(thread, window)).rows)
+        selected = self._soon(thread, window, _ALL) or await self.select(thread, window)
+        return list(selected.rows)
 
     async def length(self, thread: str) -> int:
         return (await self._file.read(lambda db: threads.locate(db, thread))).length
@@ -105,13 +107,11 @@ class SqliteStore:
         return await self._file.write(work)
 
     async def select(self, thread: str, window: Window, *, upto: int | None = None) -> Selected:
-        def soon(db: Db) -> Selected | None:
-            known = self._known.get(thread)
-            last = _ALL if upto is None else upto
-            if known is not None and window != "all" and 0 < window <= _LONG and last > 0:
-                selected = threads.select_soon(db, known, window, min(last, _ALL))
-                if selected is not None:
-                    return selected
+        selected = self._soon(thread, window, _ALL if upto is None else min(upto, _ALL))
+        if selected is not None:
+            return selected
+
+        def short(db: Db) -> Selected | None:
             place = self._locate(db, thread)
             stored = place.upto(upto)
             if stored > _LONG and (window == "all" or window > _LONG):
@@ -122,7 +122,7 @@ class SqliteStore:
             place = threads.locate(db, thread)
             return threads.select(db, place, window, place.upto(upto))
 
-        selected = await self._file.read(soon)
+        selected = await self._file.read(short)
         return await self._file.scan(long) if selected is None else selected
 
     async def rows(self, thread: str, first: int, last: int) -> list[Row]:
@@ -143,10 +143,10 @@ class SqliteStore:
         def work(db: Db) -> Turn:
             place, now = threads.locate(db, new.thread), self._clock()
             turns.make_room(db, place, new, now)
-            uid = turns.insert(db, place, new, message, now)
+            turn = turns.insert(db, place, new, message, now)
             if message is not None:
-                rows_of.insert(db, place.id, place.length, (message,), uid, now)
-            return turns.get(db, uid)
+                rows_of.insert(db, place.id, place.length, (message,), turn.id, now)
+            return turn
 
         return await self._file.write(work)
 
@@ -181,21 +181,20 @@ class SqliteStore:
         bodies: Mapping[int, bytes] | None = None,
     ) -> Turn:
         def work(db: Db) -> Turn:
-            was = turns.get(db, turn)
+            was, key = turns.find_whole(db, turn)
             if was.status != "running":
                 return was
             check_message(was, message)
-            key, now = turns.find(db, turn), self._clock()
-            turns.add_items(db, key.id, items)
+            now, after = self._clock(), dumps(state)
             place = threads.locate(db, was.thread)
             length, stored = place.length, None
             if message is not None:
                 rows_of.insert(db, place.id, length, (message,), turn, now)
                 length = stored = length + 1
-            turns.end(db, key, settlement, dumps(state), now, length, stored)
+            turns.end(db, key, items, settlement, after, now, length, stored)
             if bodies:
                 wire.put(db, key.id, bodies, experiment=key.experiment, limit=self._body_bytes)
-            return turns.get(db, turn)
+            return settled(was, settlement, state=loads_object(after), stored=stored, now=now)
 
         return await self._file.write(work)
 
@@ -234,6 +233,16 @@ class SqliteStore:
 
     async def close(self) -> None:
         self._file.close()
+
+    def _soon(self, thread: str, window: Window, last: int) -> Selected | None:
+        """A small window of a thread whose place is known, without another call; None where that is not enough."""
+        known = self._known.get(thread)
+        if known is None or window == "all" or not 0 < window <= _LONG or last <= 0:
+            return None
+        try:
+            return threads.select_soon(self._file.db, known, window, last)
+        except SqliteError:
+            return None  # the long way waits if the file is locked, and tells what is wrong
 
     def _locate(self, db: Db, thread: str) -> Place:
         """Locate a thread and remember where its rows are: its id and its segments never change."""

@@ -8,14 +8,21 @@ import zlib
 from collections.abc import Mapping
 
 _BATCH = 64
+_SMALL = 32_768
+_INSERT = "INSERT OR IGNORE INTO wire (turn, step, blob, experiment) VALUES (?, ?, ?, ?)"
+_KEEP = """
+INSERT INTO blobs (digest, uses, size, body) VALUES (?, 1, ?, ?)
+ON CONFLICT (digest) DO UPDATE SET uses = uses + 1 RETURNING id
+"""
 
 
 def put(db: sqlite3.Connection, turn: int, bodies: Mapping[int, bytes], *, experiment: bool, limit: int) -> None:
     """Keep the bodies of a turn's steps (the last one of a step stands), then make room down to `limit` bytes."""
     for step, body in bodies.items():
-        _drop(db, db.execute("SELECT turn, step, blob FROM wire WHERE turn = ? AND step = ?", (turn, step)).fetchall())
         wire = (turn, step, _keep(db, body), 1 if experiment else None)
-        db.execute("INSERT INTO wire (turn, step, blob, experiment) VALUES (?, ?, ?, ?)", wire)
+        if not db.execute(_INSERT, wire).rowcount:
+            _drop(db, db.execute("SELECT turn, step, blob FROM wire WHERE turn = ? AND step = ?", wire[:2]).fetchall())
+            db.execute(_INSERT, wire)
     if bodies:
         _make_room(db, limit)
 
@@ -35,17 +42,18 @@ def forget_thread(db: sqlite3.Connection, thread: int) -> None:
 
 
 def _keep(db: sqlite3.Connection, body: bytes) -> int:
-    digest = hashlib.sha256(body).digest()
-    known = db.execute("UPDATE blobs SET uses = uses + 1 WHERE digest = ? RETURNING id", (digest,)).fetchall()
-    if known:
-        same: int = known[0][0]
-        return same
-    packed = zlib.compress(body, 1)
-    new = db.execute(
-        "INSERT INTO blobs (digest, uses, size, body) VALUES (?, 1, ?, ?)", (digest, len(packed), packed)
-    ).lastrowid
-    assert new is not None
-    return new
+    packed = _packed(body)
+    kept = db.execute(_KEEP, (hashlib.sha256(body).digest(), len(packed), packed)).fetchall()
+    id: int = kept[0][0]
+    return id
+
+
+def _packed(body: bytes) -> bytes:
+    if len(body) > _SMALL:
+        return zlib.compress(body, 1)
+    # Most of the price of a small body is the room that zlib sets up for a large one.
+    small = zlib.compressobj(1, zlib.DEFLATED, 13, 6)
+    return small.compress(body) + small.flush()
 
 
 def _make_room(db: sqlite3.Connection, limit: int) -> None:

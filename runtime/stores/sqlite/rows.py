@@ -22,6 +22,8 @@ _INSERT = (
     "INSERT INTO messages (id, thread, seq, role, text, parts, turn, from_thread, from_seq, source, flags, at)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_NEXT = "SELECT max((SELECT coalesce(max(id), 0) FROM messages), value) + 1 FROM counters WHERE name = 'messages'"
+_INSERT_NEXT = _INSERT.replace("(?, ", f"(({_NEXT}), ", 1)
 _ARMS = 100  # SQLite takes 500 terms in one compound SELECT
 
 _ROLES = frozenset(ROLES)
@@ -50,10 +52,8 @@ def newest(db: sqlite3.Connection, thread: int, last: int, count: int) -> list[R
 
 def next_id(db: sqlite3.Connection) -> int:
     """The next insertion number: one more than any that was ever given, rows deleted since included."""
-    newest: int = db.execute(
-        "SELECT max((SELECT coalesce(max(id), 0) FROM messages), value) FROM counters WHERE name = 'messages'"
-    ).fetchone()[0]
-    return newest + 1
+    following: int = db.execute(_NEXT).fetchone()[0]
+    return following
 
 
 def insert(
@@ -65,14 +65,14 @@ def insert(
     at: datetime,
 ) -> int:
     """Insert rows `after` + 1 and on of a thread; returns the insertion number of the first."""
-    first = next_id(db)
     when = at.isoformat()
     if len(messages) == 1:
-        db.execute(_INSERT, _values(first, thread, after + 1, messages[0], turn, when))
-        return first
-    db.executemany(
-        _INSERT, (_values(first + n, thread, after + 1 + n, new, turn, when) for n, new in enumerate(messages))
-    )
+        inserted = db.execute(_INSERT_NEXT, _values(thread, after + 1, messages[0], turn, when)).lastrowid
+        assert inserted is not None
+        return inserted
+    first = next_id(db)
+    numbered = enumerate(messages)
+    db.executemany(_INSERT, ((first + n, *_values(thread, after + 1 + n, new, turn, when)) for n, new in numbered))
     return first
 
 
@@ -86,10 +86,9 @@ def stored(
     )
 
 
-def _values(id: int, thread: int, seq: int, new: NewMessage, turn: str | None, when: str) -> tuple[object, ...]:
+def _values(thread: int, seq: int, new: NewMessage, turn: str | None, when: str) -> tuple[object, ...]:
     origin = new.origin
     return (
-        id,
         thread,
         seq,
         new.role,

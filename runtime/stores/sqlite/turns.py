@@ -15,7 +15,7 @@ from runtime.stores import NewTurn
 from runtime.stores.ids import turn_id
 from runtime.stores.owner import is_gone
 from runtime.stores.sqlite.threads import Place
-from runtime.stores.turns import interruption, page_of_turns, takes_place
+from runtime.stores.turns import interruption, opened, page_of_turns, takes_place
 from runtime.values.journal_json import (
     body_from_json,
     body_json,
@@ -32,9 +32,15 @@ from runtime.values.record import JournalItem, Owner, Settlement, Turn
 _SELECT = """
 SELECT t.uid, h.uid, t.kind, t.agent, t.window, coalesce(t.request, m.text, ''), t.opened, t.state_before, t.origin,
   t.layout, t.view, t.parent_turn, t.parent_step, t.parent_call, t.rerun_of, t.experiment, t.cell, t.owner,
-  t.lease, t.status, t.reason, t.settled, t.state_after, t.stored_user, t.stored_assistant, t.number
+  t.lease, t.status, t.reason, t.settled, t.state_after, t.stored_user, t.stored_assistant, t.number,
+  t.id, t.thread, coalesce(t.root, t.id), t.place, coalesce(t.state, t.state_before)
 FROM turns t JOIN threads h ON h.id = t.thread
 LEFT JOIN messages m ON t.request IS NULL AND m.thread = t.thread AND m.seq = t.stored_user
+"""
+
+_CURRENT = """
+SELECT state, (SELECT max(number) FROM turns WHERE thread = threads.id AND parent_turn IS NULL)
+FROM threads WHERE id = ?
 """
 
 _COMPRESSED_FROM = 16_384  # bytes of JSON; below it a journal stays readable with any SQLite tool
@@ -63,8 +69,11 @@ def find(db: sqlite3.Connection, turn: str) -> Key:
     if found is None:
         raise UnknownTurn(turn)
     id, thread, root, status, experiment, state, place = found
-    on_view = place is None and db.execute("SELECT place FROM turns WHERE id = ?", (root,)).fetchone()[0] is None
-    return Key(id, thread, root, status == "running", on_view, experiment is not None, state)
+    return Key(id, thread, root, status == "running", _on_view(db, root, place), experiment is not None, state)
+
+
+def _on_view(db: sqlite3.Connection, root: int, place: int | None) -> bool:
+    return place is None and db.execute("SELECT place FROM turns WHERE id = ?", (root,)).fetchone()[0] is None
 
 
 def get(db: sqlite3.Connection, turn: str) -> Turn:
@@ -73,6 +82,17 @@ def get(db: sqlite3.Connection, turn: str) -> Turn:
     if found is None:
         raise UnknownTurn(turn)
     return _turn(found)
+
+
+def find_whole(db: sqlite3.Connection, turn: str) -> tuple[Turn, Key]:
+    """Both at once. Raises UnknownTurn."""
+    found = db.execute(_SELECT + "WHERE t.uid = ?", (turn,)).fetchone() if turn.isascii() else None
+    if found is None:
+        raise UnknownTurn(turn)
+    whole = _turn(found)
+    id, thread, root, place, state = found[-5:]
+    running, experiment = whole.status == "running", whole.experiment is not None
+    return whole, Key(id, thread, root, running, _on_view(db, root, place), experiment, state)
 
 
 def running(db: sqlite3.Connection, thread: int) -> list[Turn]:
@@ -91,24 +111,24 @@ def make_room(db: sqlite3.Connection, place: Place, new: NewTurn, now: datetime)
     for turn in running(db, place.id):
         if is_gone(turn.owner, turn.lease, now):
             key = find(db, turn.id)
-            end(db, key, interruption(turn), key.state, now, place.length, None)
+            end(db, key, (), interruption(turn), key.state, now, place.length, None)
         elif takes_place(new) and takes_place(turn):
             raise ThreadBusy(turn.thread, turn.id, str(turn.owner or ""))
 
 
-def insert(db: sqlite3.Connection, place: Place, new: NewTurn, message: NewMessage | None, now: datetime) -> str:
-    """A turn's row, on a thread located before its user message, the next row, is stored; returns its id."""
+def insert(db: sqlite3.Connection, place: Place, new: NewTurn, message: NewMessage | None, now: datetime) -> Turn:
+    """A turn's row, on a thread located before its user message, the next row, is stored."""
     root = find(db, new.parent).root if new.parent is not None else None
-    if new.state is not None:
-        state = dumps(new.state)
-    else:
-        state = db.execute("SELECT state FROM threads WHERE id = ?", (place.id,)).fetchone()[0]
+    current, newest = db.execute(_CURRENT, (place.id,)).fetchone()
+    number = _number(db, new, max(place.inherited, newest or 0))
+    state = current if new.state is None else dumps(new.state)
+    stored_user = None if message is None else place.length + 1
     uid = turn_id(lambda uid: db.execute("SELECT 1 FROM turns WHERE uid = ?", (uid,)).fetchone() is not None)
     owner, request = new.owner, clean(new.request)
     values = {
         "uid": uid,
         "thread": place.id,
-        "number": _number(db, place, new),
+        "number": number,
         "began": place.length if new.stored_user is None else new.stored_user - 1,
         "place": 1 if takes_place(new) else None,
         "view": None if new.view is None else dumps(view_json(new.view)),
@@ -130,16 +150,15 @@ def insert(db: sqlite3.Connection, place: Place, new: NewTurn, message: NewMessa
         "lease": now.isoformat(),
         "status": "running",
         "opened": now.isoformat(),
-        "stored_user": new.stored_user if message is None else place.length + 1,
+        "stored_user": new.stored_user if stored_user is None else stored_user,
         "stored_assistant": new.stored_assistant,
     }
     db.execute(f"INSERT INTO turns ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", (*values.values(),))
-    return uid
+    return opened(new, id=uid, number=number, state=loads_object(state), stored_user=stored_user, now=now)
 
 
-def _number(db: sqlite3.Connection, place: Place, new: NewTurn) -> int:
-    """The next number; of a run, the number of the turn it repeats, else of the thread's newest."""
-    newest = _newest_number(db, place)
+def _number(db: sqlite3.Connection, new: NewTurn, newest: int) -> int:
+    """The number after the thread's newest; of a run, that of the turn it repeats, else of the newest."""
     if takes_place(new):
         return newest + 1
     repeated = db.execute("SELECT number FROM turns WHERE uid = ?", (new.rerun_of,)).fetchone()
@@ -172,16 +191,20 @@ def set_state(db: sqlite3.Connection, key: Key, state: str) -> None:
 def end(
     db: sqlite3.Connection,
     key: Key,
+    items: Sequence[JournalItem],
     settlement: Settlement,
     state: str,
     now: datetime,
     length: int,
     stored_assistant: int | None,
 ) -> None:
-    """Settle a running turn; its thread has `length` rows now, the assistant message among them."""
-    last = db.execute("SELECT n, step FROM items WHERE turn = ? ORDER BY n DESC LIMIT 1", (key.id,)).fetchone()
-    n, step = last or (0, 0)
-    add_items(db, key.id, [JournalItem(n + 1, step, "settlement", settlement)])
+    """Settle a running turn with its last items; its thread has `length` rows now, the answer's among them."""
+    if items:
+        n, step = items[-1].n, items[-1].step
+    else:
+        last = db.execute("SELECT n, step FROM items WHERE turn = ? ORDER BY n DESC LIMIT 1", (key.id,)).fetchone()
+        n, step = last or (0, 0)
+    add_items(db, key.id, [*items, JournalItem(n + 1, step, "settlement", settlement)])
     db.execute(
         "UPDATE turns SET status = ?, reason = ?, settled = ?, state = NULL, state_after = ?, ended = ?,"
         " stored_assistant = coalesce(?, stored_assistant) WHERE id = ?",
@@ -257,6 +280,7 @@ def _turn(raw: tuple[Any, ...]) -> Turn:
     (
         uid, thread, kind, agent, window, request, opened, before, origin, layout, view, parent, parent_step,
         parent_call, rerun_of, experiment, cell, owner, lease, status, reason, settled, after, user, assistant, number,
+        *_,
     ) = raw  # fmt: skip
     return Turn(
         id=uid,
