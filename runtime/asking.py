@@ -6,10 +6,10 @@ Everything that can refuse a turn refuses it here, before anything is stored (Q1
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from runtime.calls import Answers, Recorded, Stubbed, ToolMode, canonical
+from runtime.calls import Answers, Recorded, Stubbed
 from runtime.engine import Asked
 from runtime.errors import BadInput
 from runtime.plan import IMPORTED, PLAIN, Resolver, stamp_of
@@ -17,31 +17,21 @@ from runtime.records import read_opening, read_record, selected_before
 from runtime.source import Source
 from runtime.stores import NewTurn, Store, Thread
 from runtime.stores.owner import this_process
+from runtime.subject import (
+    Changes,
+    Overrides,
+    Subject,
+    call_places,
+    changed_agent,
+    recorded_results,
+    shown_state,
+)
 from runtime.values.agent import Agent
-from runtime.values.items import AssistantStep, ToolResult, ToolResults
 from runtime.values.json import JsonObject, clean
 from runtime.values.messages import NewMessage, Window, read_window
-from runtime.values.record import Turn, TurnRecord, View
+from runtime.values.record import ContextItem, Turn
 from runtime.values.request import Attachment
 from runtime.values.seed import Seed
-
-
-@dataclass(frozen=True, slots=True)
-class Overrides:
-    """What holds for one turn alone; None takes the agent's window, the thread's agent, the agent's chain."""
-
-    window: Window | None = None
-    agent: str | None = None
-    model: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What a run changes besides: how tools answer, rows left out, rows with other text (X4, X7)."""
-
-    tools: ToolMode = "live"
-    drop: tuple[int, ...] = ()
-    edit: Mapping[int, str] | None = None
 
 
 class Asking:
@@ -96,36 +86,98 @@ class Asking:
         )
         return asked, turn
 
-    async def again(self, turn: str, overrides: Overrides, changes: Changes) -> Asked:
-        """A turn's request on a view of the point where it was asked (X4).
+    async def subject(self, turn: str, *, recorded: bool = True) -> Subject:
+        """The point where a turn's request was asked (X4); with `recorded`, what its tools answered.
 
-        Raises UnknownTurn, ConfigurationError, and BadInput for a child turn or a row the turn could not see.
+        Raises UnknownTurn, and BadInput for a child turn.
         """
         of = await self._store.turn(turn)
         if of.kind == "child":
             raise BadInput(f"turn {turn} was delegated; run its parent {of.parent} again", field="turn")
         known = await self._store.thread(of.thread)
         seed = self.seed_of(known)
-        agent = self.agent_of(known, seed, overrides.agent or of.agent)
-        view = await self._view(of, changes)
-        new = NewTurn(
-            of.thread,
-            of.kind,
-            agent.name,
-            _window(overrides.window, of.window if overrides.agent is None else agent.window),
+        record = await read_record(self._store, of, bodies=False) if recorded else None
+        opening = await read_opening(self._store, of.id)
+        return Subject(
+            known,
+            seed,
+            await self._upto(of, opening),
             of.request,
+            of.kind,
+            of.state_before,
+            self.agent_of(known, seed, of.agent),
+            of.window,
+            of,
+            await self._before(opening),
+            recorded_results(record) if record is not None else None,
+            call_places(record) if record is not None else None,
+        )
+
+    async def subject_on(self, thread: str, text: str, *, upto: int | None = None, agent: str | None = None) -> Subject:
+        """A request that was never sent, on rows 1..`upto` of a thread (None: all it has). Nothing is stored.
+
+        Raises UnknownThread, ConfigurationError, BadInput.
+        """
+        text = clean(text)
+        if not text.strip():
+            raise BadInput("a request needs a text", field="request")
+        known = await self._store.thread(thread)
+        seed = self.seed_of(known)
+        chosen = self.agent_of(known, seed, agent)
+        last = await self._store.turns(thread, runs=False, limit=1) if upto is None else []
+        return Subject(
+            known,
+            seed,
+            known.length if upto is None else upto,
+            text,
+            "envelope",
+            known.state if upto is None else await self._store.state(thread, seq=upto),
+            chosen,
+            chosen.window,
+            before=await selected_before(self._store, last[-1].id) if last else None,
+        )
+
+    def run(
+        self,
+        subject: Subject,
+        overrides: Overrides,
+        changes: Changes,
+        *,
+        experiment: str | None = None,
+        cell: str | None = None,
+    ) -> Asked:
+        """A run on a view of `subject` (X4). Raises ConfigurationError, and BadInput for a part it does not have."""
+        seed, of = subject.seed, subject.of
+        agent = self.agent_of(subject.thread, seed, overrides.agent) if overrides.agent else subject.agent
+        request = subject.request if overrides.request is None else clean(overrides.request)
+        if not request.strip():
+            raise BadInput("a request needs a text", field="request")
+        base = agent if overrides.instructions is None else replace(agent, instructions=clean(overrides.instructions))
+        view = subject.view(changes, base)
+        new = NewTurn(
+            subject.thread.id,
+            subject.kind,
+            agent.name,
+            _window(overrides.window, subject.window if overrides.agent is None else agent.window),
+            request,
             owner=self._owner,
             view=view,
-            rerun_of=of.id,
-            state=of.state_before,
+            rerun_of=of.id if of is not None else None,
+            experiment=experiment,
+            cell=cell,
+            state=subject.state,
         )
+        plan = self._resolver.plan(agent, seed, model=overrides.model)
+        changed = changed_agent(base, changes)
         return Asked(
             new,
-            self._resolver.plan(agent, seed, model=overrides.model),
-            Source(of.thread, view.upto, view, of.request if of.kind == "envelope" else None),
+            plan if changed is agent else replace(plan, agent=changed),
+            Source(subject.thread.id, view.upto, view, request if subject.kind == "envelope" else None),
             seed,
-            answers=await self._answers(of, changes.tools),
-            previous=await self._before(of),
+            answers=_answers(subject, changes),
+            previous=subject.before,
+            shown=shown_state(changes),
+            instead=subject.instead(changes),
         )
 
     def find_seed(self, seed: str | Path | Seed, *, anew: bool = False) -> Seed:
@@ -159,32 +211,19 @@ class Asking:
             return self._imported[thread.id]
         return self._resolver.agent(wanted, seed)
 
-    async def _view(self, of: Turn, changes: Changes) -> View:
+    async def _upto(self, of: Turn, opening: ContextItem | None) -> int:
         """The rows up to the one before the turn's own request; of a run, the rows that it saw."""
         if of.view is not None:
-            upto = of.view.upto
-        elif of.stored_user is not None:
-            upto = of.stored_user - 1
-        else:
-            opening = await read_opening(self._store, of.id)
-            upto = opening.context.stored if opening else await self._store.length(of.thread)
-        edit = {seq: clean(text) for seq, text in (changes.edit or {}).items()}
-        for seq in (*changes.drop, *edit):
-            if not 1 <= seq <= upto:
-                raise BadInput(f"row {seq} is not among the rows 1 to {upto} before turn {of.id}", field="seq")
-        return View(upto, tuple(sorted(set(changes.drop))), edit or None)
+            return of.view.upto
+        if of.stored_user is not None:
+            return of.stored_user - 1
+        return opening.context.stored if opening else await self._store.length(of.thread)
 
-    async def _before(self, of: Turn) -> tuple[str, Sequence[int]] | None:
+    async def _before(self, opening: ContextItem | None) -> tuple[str, Sequence[int]] | None:
         """The turn before the one that is run again, so that *since* means the same for both (X2)."""
-        opening = await read_opening(self._store, of.id)
         if opening is None or opening.context.since.turn is None:
             return None
         return await selected_before(self._store, opening.context.since.turn)
-
-    async def _answers(self, of: Turn, mode: ToolMode) -> Answers | None:
-        if mode == "recorded":
-            return Recorded(recorded_results(await read_record(self._store, of, bodies=False)))
-        return Stubbed() if mode == "stubbed" else None
 
 
 def imported_agent(thread: Thread) -> Agent:
@@ -195,16 +234,10 @@ def imported_agent(thread: Thread) -> Agent:
     return replace(PLAIN, name=IMPORTED, tool_schemas=schemas)
 
 
-def recorded_results(record: TurnRecord) -> dict[tuple[str, str], tuple[ToolResult, ...]]:
-    """The results of a record by name and arguments of their calls, in order (X4)."""
-    calls = {call.id: call for item in record.transcript if isinstance(item, AssistantStep) for call in item.calls}
-    found: dict[tuple[str, str], tuple[ToolResult, ...]] = {}
-    for item in record.transcript:
-        for result in item.results if isinstance(item, ToolResults) else ():
-            call = calls[result.id]
-            key = (call.name, canonical(call.arguments))
-            found[key] = (*found.get(key, ()), result)
-    return found
+def _answers(subject: Subject, changes: Changes) -> Answers | None:
+    if changes.tools == "recorded":
+        return Recorded(subject.recorded or {})
+    return Stubbed() if changes.tools == "stubbed" else None
 
 
 def _key(seed: Seed) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from runtime import tools
@@ -15,7 +15,11 @@ from runtime.values.json import Json, JsonObject, compact
 ToolMode = Literal["live", "recorded", "stubbed"]
 """X4: run the tools, answer from a record, or answer that nothing was run."""
 
+CallKey = tuple[str, str]
+"""A call by its name and its arguments, spelled so that equal ones are equal."""
+
 NOT_RECORDED = "not recorded"
+LEFT_OUT = "left out by the experiment"
 STUBBED = "stubbed: no tool was run"
 STOPPED = "stopped before it returned"
 
@@ -84,8 +88,8 @@ class Live:
 class Recorded:
     """Answers the n-th call of a name with equal arguments by the n-th recorded result (X4). No tool runs."""
 
-    results: Mapping[tuple[str, str], tuple[ToolResult, ...]]
-    given: dict[tuple[str, str], int] = field(default_factory=dict)
+    results: Mapping[CallKey, tuple[ToolResult, ...]]
+    given: dict[CallKey, int] = field(default_factory=dict)
 
     async def answer(self, step: int, call: ToolCall, state: JsonObject) -> Answered:
         key = (call.name, canonical(call.arguments))
@@ -110,6 +114,32 @@ class Stubbed:
 
     def when_cancelled(self, call: ToolCall) -> WhenCancelled:
         return "ends"
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """Answers as `answers` does, but for some results an experiment left out or gave another text (X7).
+
+    `instead` names them by call and how many were like it before; the call itself is answered all the same.
+    """
+
+    answers: Answers
+    instead: Mapping[tuple[CallKey, int], str | None]
+    given: dict[CallKey, int] = field(default_factory=dict)
+
+    async def answer(self, step: int, call: ToolCall, state: JsonObject) -> Answered:
+        key = (call.name, canonical(call.arguments))
+        place = (key, self.given.get(key, 0))
+        self.given[key] = place[1] + 1
+        answered = await self.answers.answer(step, call, state)
+        if place not in self.instead:
+            return answered
+        text = self.instead[place]
+        result = replace(answered.result, output=LEFT_OUT if text is None else text, error=text is None)
+        return replace(answered, result=result)
+
+    def when_cancelled(self, call: ToolCall) -> WhenCancelled:
+        return self.answers.when_cancelled(call)
 
 
 def canonical(arguments: JsonObject | str) -> str:

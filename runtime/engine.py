@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from runtime import context
 from runtime.budget import Spending
-from runtime.calls import Answered, Answers, Live
+from runtime.calls import Altered, Answered, Answers, CallKey, Live
 from runtime.errors import StoreError, StudioError
 from runtime.events import Opened, Settled, TurnEvent
 from runtime.fold import fold
@@ -32,7 +32,11 @@ OnComplete = Callable[[TurnRecord], Awaitable[None] | None]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A turn to run: what to open, with what, on which rows. `answers` None runs the agent's tools live."""
+    """A turn to run: what to open, with what, on which rows. `answers` None runs the agent's tools live.
+
+    `shown` is what state views show instead of the state's values, `instead` what calls get as their result instead
+    of what a tool gave (by call, and how many were like it before; None: it is left out). Both are an experiment's.
+    """
 
     new: NewTurn
     plan: Plan
@@ -43,6 +47,8 @@ class Asked:
     attachments: tuple[Attachment, ...] = ()
     above: tuple[str, ...] = ()
     previous: tuple[str, Sequence[int]] | None = None
+    shown: Mapping[str, str] | None = None
+    instead: Mapping[tuple[CallKey, int], str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,7 @@ class Engine:
             stored=selected.stored,
             window=asked.new.window,
             request=turn.request,
-            state=turn.state_before,
+            state={**turn.state_before, **asked.shown} if asked.shown else turn.state_before,
             unreadable=selected.unreadable,
             request_seq=request_seq,
             omitted=asked.source.dropped,
@@ -138,13 +144,14 @@ class Engine:
             await self._ask_hook(turn, answer, journal, children)
 
         plan = asked.plan
+        answers = asked.answers or Live(plan.tools, frozenset(plan.delegates), delegate)
         return Work(
             turn=turn,
             context=opening,
             sections=context.sections_of(opening.context),
             tools=plan.specs,
             chain=Chain(plan.tiers),
-            answers=asked.answers or Live(plan.tools, frozenset(plan.delegates), delegate),
+            answers=Altered(answers, asked.instead) if asked.instead else answers,
             nudges=plan.agent.nudges,
             spending=spending,
             ledger=self.ledger,
@@ -196,6 +203,8 @@ class Engine:
             attachments=(),
             above=above,
             previous=None,
+            shown=None,
+            instead=None,
         )
         inside = Spending(agent.budget, began, parent=spending)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from runtime.asking import Asking, Changes, Overrides
+from runtime.asking import Asking
 from runtime.calls import ToolMode
 from runtime.engine import Asked, Engine, OnComplete
 from runtime.errors import ConfigurationError
@@ -23,6 +23,7 @@ from runtime.models import Model
 from runtime.plan import Resolver
 from runtime.records import read_record
 from runtime.stores import NewThread, Store, Threads
+from runtime.subject import Changes, Overrides, Subject
 from runtime.tools import Tool
 from runtime.values.agent import Agent
 from runtime.values.json import Json, JsonObject, clean_json
@@ -180,17 +181,20 @@ class Runtime:
         window: Window | None = None,
         agent: str | None = None,
         model: str | None = None,
+        request: str | None = None,
+        instructions: str | None = None,
         tools: ToolMode = "live",
         drop: Sequence[int] = (),
         edit: Mapping[int, str] | None = None,
     ) -> TurnRecord:
         """Run a turn's request again on a view of the point where it was asked (X4); the thread does not change.
 
-        `window` None takes the turn's own. `drop` leaves rows out of the selection, `edit` gives them other text
-        (X7). Raises UnknownTurn, ConfigurationError, BadInput.
+        `window` None takes the turn's own; `request` and `instructions` take the place of the turn's and the agent's.
+        `drop` leaves rows out of the selection, `edit` gives them other text (X7). Raises UnknownTurn,
+        ConfigurationError, BadInput.
         """
-        changes = Changes(tools, tuple(drop), edit)
-        asked = await self._asking.again(turn, Overrides(window, agent, model), changes)
+        overrides = Overrides(window, agent, model, request, instructions)
+        asked = await self._again(turn, overrides, Changes(tools, tuple(drop), edit))
         return await self._engine.run(asked, _silent)
 
     def stream_rerun(
@@ -200,13 +204,48 @@ class Runtime:
         window: Window | None = None,
         agent: str | None = None,
         model: str | None = None,
+        request: str | None = None,
+        instructions: str | None = None,
         tools: ToolMode = "live",
         drop: Sequence[int] = (),
         edit: Mapping[int, str] | None = None,
     ) -> AsyncIterator[TurnEvent]:
         """The same run while it runs: its events, the last of them `Settled`. Closing the iterator stops it."""
-        changes = Changes(tools, tuple(drop), edit)
-        return self._streamed(lambda: self._asking.again(turn, Overrides(window, agent, model), changes))
+        overrides = Overrides(window, agent, model, request, instructions)
+        return self._streamed(lambda: self._again(turn, overrides, Changes(tools, tuple(drop), edit)))
+
+    async def subject(self, turn: str) -> Subject:
+        """The point where a turn's request was asked, for many runs. Raises UnknownTurn, BadInput for a child turn."""
+        return await self._asking.subject(turn)
+
+    async def subject_on(self, thread: str, text: str, *, upto: int | None = None, agent: str | None = None) -> Subject:
+        """A request that was never sent, at the newest point of a thread or after row `upto`. Nothing is stored.
+
+        Raises UnknownThread, ConfigurationError, BadInput.
+        """
+        return await self._asking.subject_on(thread, text, upto=upto, agent=agent)
+
+    async def run(
+        self,
+        subject: Subject,
+        overrides: Overrides | None = None,
+        changes: Changes | None = None,
+        *,
+        experiment: str | None = None,
+        cell: str | None = None,
+    ) -> TurnRecord:
+        """One run on a view of `subject` (X4), kept under `experiment` and `cell` if given; the thread does not change.
+
+        Raises ConfigurationError, BadInput, StoreError; cancelled, the run settles `stopped` first.
+        """
+        asked = self._asking.run(
+            subject, overrides or Overrides(), changes or Changes(), experiment=experiment, cell=cell
+        )
+        return await self._engine.run(asked, _silent)
+
+    async def _again(self, turn: str, overrides: Overrides, changes: Changes) -> Asked:
+        recorded = changes.tools == "recorded" or bool(changes.results)
+        return self._asking.run(await self._asking.subject(turn, recorded=recorded), overrides, changes)
 
     async def preview(
         self, thread: str, text: str, *, window: Window | None = None, agent: str | None = None

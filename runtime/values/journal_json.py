@@ -57,16 +57,33 @@ def window_from_text(text: str) -> Window:
 
 
 def view_json(view: View) -> dict[str, Json]:
-    """`edit` maps seqs, as JSON keys are texts, to texts."""
+    """`edit` maps seqs, as JSON keys are texts, to texts; `views`, `blocks`, `results` are there if they hold any."""
     edit = None if view.edit is None else {str(seq): text for seq, text in view.edit.items()}
-    return {"upto": view.upto, "drop": list(view.drop), "edit": edit}
+    value: dict[str, Json] = {"upto": view.upto, "drop": list(view.drop), "edit": edit}
+    if view.views is not None:
+        value["views"] = dict(view.views)
+    if view.blocks is not None:
+        value["blocks"] = {str(number): text for number, text in view.blocks.items()}
+    if view.results is not None:
+        value["results"] = dict(view.results)
+    return value
 
 
 def view_from_json(value: JsonObject) -> View:
     """The view that `view_json` wrote."""
     raw: _Raw = value
-    edit = raw["edit"]
-    return View(raw["upto"], tuple(raw["drop"]), None if edit is None else {int(seq): t for seq, t in edit.items()})
+    return View(
+        raw["upto"],
+        tuple(raw["drop"]),
+        _by_number(raw["edit"]),
+        raw.get("views"),
+        _by_number(raw.get("blocks")),
+        raw.get("results"),
+    )
+
+
+def _by_number(raw: _Raw | None) -> dict[int, Any] | None:
+    return None if raw is None else {int(number): text for number, text in raw.items()}
 
 
 # The opening context
@@ -268,6 +285,8 @@ def attempt_json(attempt: Attempt) -> dict[str, Json]:
     }
     if attempt.configuration:
         value["configuration"] = True
+    if attempt.url:
+        value["url"] = attempt.url
     return value
 
 

@@ -152,7 +152,10 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try of one tier at one step (M2). `outcome` is `ok`, the `kind` of the ModelError, or `stopped`."""
+    """One try of one tier at one step (M2). `outcome` is `ok`, the `kind` of the ModelError, or `stopped`.
+
+    `url` is where the body was posted, its secrets taken out (Q3); empty if nothing went over a wire.
+    """
 
     step: int
     model: str
@@ -163,6 +166,7 @@ class Attempt:
     usage: Usage | None = None
     seconds: float = 0.0
     configuration: bool = False
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,11 +225,18 @@ class JournalItem:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a run looks at (X4): the thread's rows 1..`upto`, some left out (`drop`) or with other text (`edit`)."""
+    """What a run looks at (X4): the thread's rows 1..`upto`, some left out (`drop`) or with other text (`edit`).
+
+    `views` (state views by name), `blocks` (paragraphs of the instructions by number) and `results` (tool results of
+    the turn by call id) had another text, or were left out where it is None.
+    """
 
     upto: int
     drop: tuple[int, ...] = ()
     edit: Mapping[int, str] | None = None
+    views: Mapping[str, str | None] | None = None
+    blocks: Mapping[int, str | None] | None = None
+    results: Mapping[str, str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,11 +182,18 @@ class StateJson(TypedDict):
 
 
 class ViewJson(TypedDict):
-    """What a run looked at: rows 1..upto, some left out, some (by seq) with other text."""
+    """What a run looked at: rows 1..upto, some left out, some (by seq) with other text.
+
+    Of state views (by name), paragraphs of the instructions (by number) and tool results (by call id), those that had
+    another text, or null where they were left out.
+    """
 
     upto: int
     drop: list[int]
     edit: dict[str, str] | None
+    views: NotRequired[dict[str, str | None]]
+    blocks: NotRequired[dict[str, str | None]]
+    results: NotRequired[dict[str, str | None]]
 
 
 class RecordJson(TypedDict):
