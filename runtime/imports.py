@@ -6,7 +6,8 @@ the rows in when the journal is read, since rows never change (S1). So a long se
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from runtime import fit
@@ -14,6 +15,7 @@ from runtime.plan import IMPORTED
 from runtime.stores import NewThread, NewTurn, Store
 from runtime.transcripts import Conversation
 from runtime.transcripts.turns import INFERRED, RECORDED, ImportedTurn, recover
+from runtime.values.items import AssistantStep, ToolResults
 from runtime.values.json import Json, JsonObject
 from runtime.values.messages import NewMessage
 from runtime.values.record import (
@@ -27,6 +29,7 @@ from runtime.values.record import (
     LeftOut,
     ResultsItem,
     SectionRecord,
+    Settlement,
     Since,
     StepItem,
     ToolOffered,
@@ -41,16 +44,36 @@ class Imported:
     turns: int
 
 
-async def import_conversation(store: Store, conversation: Conversation) -> Imported:
+async def import_conversation(
+    store: Store, conversation: Conversation, *, progress: Callable[[int, int], None] | None = None
+) -> Imported:
     """Store the conversation as a fresh thread, each assistant message with what preceded it as an imported turn.
 
     What the file tells besides its rows (format, model, tools, what was not carried) is the thread's `about`.
+    `progress` is told turns written and turns in all; what it raises stops the import. An import that is stopped or
+    cancelled leaves no thread.
     """
     messages = conversation.messages
+    turns = await asyncio.to_thread(recover, messages)
     thread = await store.create_thread(
         NewThread(origin="imported", name=conversation.title, about=_about(conversation)), messages
     )
-    turns = recover(messages)
+    try:
+        await _write(store, thread, turns, conversation, progress)
+    except BaseException:
+        await _undo(store, thread)
+        raise
+    return Imported(thread, len(turns))
+
+
+async def _write(
+    store: Store,
+    thread: str,
+    turns: Sequence[ImportedTurn],
+    conversation: Conversation,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    messages = conversation.messages
     before: tuple[ImportedTurn, str] | None = None
     tools = tuple(
         ToolOffered(tool.name, tool.description, tool.schema, fit.tool_tokens(tool)) for tool in conversation.tools
@@ -64,7 +87,16 @@ async def import_conversation(store: Store, conversation: Conversation) -> Impor
         ]
         await store.settle(opened.id, journal, turn.settlement, state={})
         before = (turn, opened.id)
-    return Imported(thread, len(turns))
+        if progress:
+            progress(turn.number, len(turns))
+        await asyncio.sleep(0)
+
+
+async def _undo(store: Store, thread: str) -> None:
+    for turn in await store.turns(thread):
+        if turn.status == "running":
+            await store.settle(turn.id, (), Settlement("failed", "interrupted"), state={})
+    await store.delete_thread(thread)
 
 
 def _about(conversation: Conversation) -> JsonObject:
@@ -103,12 +135,15 @@ def _new(thread: str, turn: ImportedTurn, messages: Sequence[NewMessage]) -> New
 def _journal(turn: ImportedTurn, context: ContextRecord, model: str) -> Iterator[tuple[int, JournalKind, JournalBody]]:
     yield 0, "context", ContextItem(context, 0, 0)
     nothing = dict.fromkeys(PARTS, 0)
-    for step, results in turn.steps:
-        if model:
-            yield step.step, "attempt", Attempt(step.step, model, "ok")
-        yield step.step, "step", StepItem(step, 0, nothing, 0.0)
-        if results is not None:
-            yield step.step, "results", ResultsItem(results, {})
+    for item in turn.items:
+        if isinstance(item, AssistantStep):
+            if model:
+                yield item.step, "attempt", Attempt(item.step, model, "ok")
+            yield item.step, "step", StepItem(item, 0, nothing, 0.0)
+        elif isinstance(item, ToolResults):
+            yield item.step, "results", ResultsItem(item, {})
+        else:
+            yield item.step, "nudge", item
 
 
 def _context(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from runtime import fit, history
 from runtime.stores import Ledger
 from runtime.values.dialogue import join
-from runtime.values.items import Item
+from runtime.values.items import Item, Nudge
 from runtime.values.messages import Message, Row
 from runtime.values.record import (
     Attempt,
@@ -31,9 +31,10 @@ OFF_LOOP = 1_000
 async def with_rows(ledger: Ledger, turn: Turn, items: Sequence[JournalItem]) -> list[JournalItem]:
     """The journal of a turn that was not run here, its history rows and its estimates filled in."""
     opening = next((item.body for item in items if isinstance(item.body, ContextItem)), None)
-    if opening is None or not opening.context.selected or opening.context.rows:
+    counted = all(item.body.estimate for item in items if isinstance(item.body, StepItem))
+    if opening is None or opening.context.rows or (counted and not opening.context.selected):
         return list(items)
-    rows = await ledger.rows(turn.thread, 1, opening.context.stored)
+    rows = await ledger.rows(turn.thread, 1, opening.context.stored) if opening.context.selected else []
     if len(rows) < OFF_LOOP:
         return _filled(items, rows)
     return await asyncio.to_thread(_filled, items, rows)
@@ -59,6 +60,8 @@ def _filled(items: Sequence[JournalItem], rows: Sequence[Row]) -> list[JournalIt
                 body = replace(body, parts=parts, estimate=estimate)
         elif isinstance(body, ResultsItem):
             transcript.append(body.item)
+        elif isinstance(body, Nudge):
+            transcript.append(body)
         filled.append(replace(item, body=body))
     return filled
 

@@ -139,6 +139,9 @@ def _of_body(found: Mapping[str, object]) -> Detected | None:
         return Detected("openai-chat", "it is a completion with `choices`")
     if found.get("type") == "message" and isinstance(found.get("content"), list):
         return Detected("anthropic", "it is a response with content blocks")
+    history = found.get("history")
+    if isinstance(history, list) and (inner := of_messages(objs(history))) and inner.format == "openai-chat":
+        return Detected("openai-chat", "its `history` holds chat messages")
     for key in ("body", "params", "request", "values"):
         inner = detect(found[key]) if isinstance(found.get(key), dict) else None
         if inner:
@@ -153,7 +156,9 @@ def _of_shape(messages: Sequence[Mapping[str, object]]) -> Detected | None:
         return Detected("langchain", "messages are typed `human`, `ai` and the like")
     if any("from" in message and "value" in message for message in messages):
         return Detected("sharegpt", "messages hold `from` and `value`")
-    if any(isinstance(message.get("parts"), list) and "content" not in message for message in messages):
+    parts = [part for message in messages if "content" not in message for part in objs(message.get("parts"))]
+    held = any(isinstance(message.get("parts"), list) and "content" not in message for message in messages)
+    if held and not any("type" in part for part in parts):
         return Detected("gemini", "messages have `parts` instead of `content`")
     return None
 
@@ -170,7 +175,7 @@ def _of_content(messages: Sequence[Mapping[str, object]]) -> Detected | None:
         return Detected("openai-responses", f"its messages hold `{min(blocks & RESPONSES_BLOCKS)}` blocks")
     if any(_is_ollama(message) for message in messages):
         return Detected("ollama", "arguments are objects, results name their tool, or pictures stand beside the text")
-    if any(txt(message.get("role")) in ROLES for message in messages):
+    if any(txt(message.get("role")) in ROLES and "parts" not in message for message in messages):
         return Detected("openai-chat", "chat messages with `role` and `content`")
     return None
 

@@ -28,8 +28,8 @@ def add_body(rows: Rows, body: Mapping[str, object], pointer: str) -> None:
     """A request body or what is like it: `messages`, `tools`, `functions`, `model`."""
     rows.model = rows.model or txt(body.get("model"))
     tools_of(rows, body.get("tools") or body.get("functions"))
-    if "messages" in body:
-        add_messages(rows, numbered(body["messages"], f"{pointer}/messages"))
+    key = "messages" if "messages" in body else "history"
+    add_messages(rows, numbered(body.get(key), f"{pointer}/{key}"))
     for choice, place in numbered(body.get("choices"), f"{pointer}/choices"):
         add(rows, get(choice, "message"), f"{place}/message".strip())
 

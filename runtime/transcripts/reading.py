@@ -65,35 +65,38 @@ class Document:
 
 def open_document(path: Path, progress: Progress | None = None) -> Document:
     """The file at `path`, its kind told from its first bytes. Raises BadInput if it cannot be read."""
+    if path.exists() and not path.is_file():
+        raise BadInput("cannot be read: not a file", file=str(path))
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
-            head = file.read(len(SQLITE))
+            head = file.read(4096)
+            array = head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
             file.seek(0)
-            first = file.readline(LARGEST_JSON)
-            second = _another_line(file)
-    except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror or error}", file=str(path)) from error
-    if head == SQLITE:
+            first = b"" if array else file.readline(LARGEST_JSON)
+            lines = bool(first) and _another_line(file)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=str(path)) from error
+    if head.startswith(SQLITE):
         return Document(path, "sqlite", size, progress=progress)
     if head.startswith(b"PK\x03\x04"):
         raise BadInput("a zip archive: unpack it and open the JSON file inside", file=str(path))
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadInput("UTF-16 text: save it as UTF-8", file=str(path))
-    if second and _is_object(first):
-        return Document(path, "lines", size, progress=progress)
-    if size > LARGE_ARRAY and (first + second).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
+    if array and size > LARGE_ARRAY:
         return Document(path, "array", size, progress=progress)
+    if lines and _is_object(first):
+        return Document(path, "lines", size, progress=progress)
     return _whole(path, size, progress)
 
 
-def _another_line(file: BinaryIO) -> bytes:
-    """The start of the next line that is not blank; empty if none follows."""
+def _another_line(file: BinaryIO) -> bool:
+    """Whether a line that is not blank follows."""
     for _ in range(10_000):
         line = file.readline(4096)
         if not line or line.strip():
-            return line
-    return b""
+            return bool(line)
+    return True
 
 
 def _is_object(line: bytes) -> bool:

@@ -355,3 +355,31 @@ def test_chatgpt_reads_the_branch_that_is_current() -> None:
     assert said(conversation)[-1] == ("assistant", "The Penny Black.")
     assert lost(conversation) == {"message of an abandoned branch": 1}
     assert calls_of(conversation.messages[1].parts)[0]["name"] == "browser"
+
+
+def test_a_trajectory_keeps_its_history(tmp_path: Path) -> None:
+    history = [
+        {"role": "system", "content": "s", "agent": "main"},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "c", "function": {"name": "ls", "arguments": "{}"}}],
+        },
+        {"role": "tool", "content": "a.py", "tool_call_ids": ["c"]},
+    ]
+    conversation = load(write(tmp_path, {"trajectory": [], "history": history}))
+    assert said(conversation) == [("system", "s"), ("assistant", ""), ("tool", "a.py")]
+    assert answers(conversation.messages[2]) == "c"
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ({"chat_messages": []}, "a claude.ai export"),
+        ({"history": {"messages": {}}}, "an Open WebUI export"),
+        ([{"id": "m", "role": "user", "parts": [{"type": "text", "text": "hi"}]}], "no conversation was found"),
+    ],
+)
+def test_Q1_formats_that_are_not_read_are_refused(tmp_path: Path, value: object, name: str) -> None:
+    with pytest.raises(BadInput, match=name):
+        load(write(tmp_path, value))

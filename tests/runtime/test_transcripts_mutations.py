@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.errors import BadInput
-from runtime.importing import Sent, context_of, journal_of
 from runtime.transcripts import conversations, load
 from runtime.transcripts.export import export
 from runtime.transcripts.turns import recover
@@ -43,8 +42,7 @@ def read(path: Path) -> None:
             for compaction in ("full", "last-seen"):
                 conversation = load(path, one.number, compaction="full" if compaction == "full" else "last-seen")
                 rows = conversation.messages
-                for turn in recover(rows):
-                    journal_of(turn, rows, Sent(), context_of(turn, rows, Sent()))
+                assert all(set(turn.sent()) <= set(range(1, len(rows) + 1)) for turn in recover(rows))
                 export(rows, "openai").text().encode()
                 export(rows, "anthropic").text().encode()
     except BadInput as error:

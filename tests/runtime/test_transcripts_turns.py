@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -11,16 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime import Runtime, importing
-from runtime.explain.accounts import InContext, LeftOutRows, rows_of
-from runtime.importing import import_thread, imported_agent, opening_of
-from runtime.records import read_record
-from runtime.stores import Store, open_store
+from runtime import Runtime, open_store
+from runtime.imports import import_conversation
 from runtime.transcripts import load
-from runtime.transcripts.turns import INFERRED, RECORDED, ImportedTurn, recover
+from runtime.transcripts.turns import ImportedTurn, recover
 from runtime.values.items import AssistantStep, Nudge, ToolCall, ToolResult, ToolResults
 from runtime.values.messages import NewMessage, Role, Window, tool_call_part, tool_result_part
-from runtime.values.record import ContextRecord, LeftOut, StepItem, TurnRecord
+from runtime.values.record import LeftOut
 
 SAMPLES = Path(__file__).parent / "transcript_samples"
 
@@ -119,14 +117,11 @@ WORDS = st.lists(st.sampled_from(["u1", "a1", "s1", "A1", "T1", "t1", "S1", "H1"
 
 
 @given(WORDS)
-def test_X1_every_row_before_a_turn_is_accounted_for_once(words: list[str]) -> None:
-    stored = rows(*words)
-    for turn in recover(stored):
-        context = importing.context_of(turn, stored, importing.Sent())
-        accounts = rows_of(context)
-        seqs = [seq for account in accounts for seq in _seqs(account)]
-        assert sorted(seqs) == list(range(1, turn.opened + 1))
-        assert context.stored == turn.opened
+def test_X1_every_row_before_a_turn_is_sent_its_request_or_left_out(words: list[str]) -> None:
+    for turn in recover(rows(*words)):
+        gone = [seq for one in turn.left_out for seq in range(one.first, one.last + 1)]
+        own = [turn.request] if turn.request else []
+        assert sorted([*turn.sent(), *own, *gone]) == list(range(1, turn.opened + 1))
 
 
 @given(WORDS)
@@ -138,104 +133,51 @@ def test_every_assistant_row_that_is_not_hidden_is_a_step_of_one_turn(words: lis
     assert all(before.last <= after.opened for before, after in pairwise(turns))
 
 
-@given(WORDS)
-def test_F1_parts_of_every_step_add_up(words: list[str]) -> None:
-    stored = rows(*words)
-    for turn in recover(stored):
-        context = importing.context_of(turn, stored, importing.Sent())
-        for item in importing.journal_of(turn, stored, importing.Sent(), context):
-            if isinstance(item.body, StepItem):
-                assert sum(item.body.parts.values()) == item.body.estimate
-
-
 @pytest.fixture
-async def store() -> Store:
-    return open_store("memory:")
+async def runtime() -> Runtime:
+    return Runtime(open_store("memory:"), model="offline")
 
 
-async def records(store: Store, thread: str) -> list[TurnRecord]:
-    return [await read_record(store, turn, bodies=False) for turn in await store.turns(thread)]
-
-
-async def test_an_imported_thread_has_its_rows_and_its_turns(store: Store) -> None:
-    conversation = load(SAMPLES / "openai-chat.json")
-    thread = await import_thread(store, conversation)
-    known = await store.thread(thread)
-    assert (known.origin, known.length, known.name) == ("imported", 8, "Where can I walk near Belwick?")
-    first, second = await records(store, thread)
-    assert (first.origin, first.layout, first.kind, first.status) == ("imported", "messages", "envelope", "completed")
-    assert first.request == "Where can I walk near Belwick?"
-    assert (first.stored_user, first.stored_assistant) == (2, 6)
-    assert (second.stored_user, second.stored_assistant) == (7, 8)
-    assert second.answer == "Yes, that is the mill."
+async def test_an_imported_turn_keeps_its_results_and_the_compaction_before_it(runtime: Runtime) -> None:
+    imported = await import_conversation(runtime.store, load(SAMPLES / "claude-code.jsonl"))
+    first, second = await runtime.records(imported.thread)
     assert [type(item) for item in first.transcript] == [AssistantStep, ToolResults, AssistantStep]
-    assert [row.turn for row in await store.list_messages(thread, 99)] == [None] * 8
+    assert second.context is not None
+    assert [row.seq for row in second.context.rows] == [5]
+    assert second.context.left_out == (LeftOut(1, 4, "dropped-by-client"), LeftOut(6, 6, "is-request"))
+    about = (await runtime.store.thread(imported.thread)).about or {}
+    assert "meta message" in str(about["lost"])
 
 
-async def test_the_context_of_an_imported_turn_holds_the_tools_and_every_row_before(store: Store) -> None:
-    thread = await import_thread(store, load(SAMPLES / "openai-chat.json"))
-    _, second = await records(store, thread)
-    context = _context(second)
-    assert [row.seq for row in context.rows] == [1, 2, 3, 4, 5, 6]
-    assert context.left_out == (LeftOut(7, 7, "is-request"),)
-    assert [tool.name for tool in context.tools] == ["find_trail"]
-    assert context.since.entered == (3, 4, 5, 6, 7)
-    assert all(row.id for row in context.rows)
-    assert second.steps[0].parts["tools"] > 0
-    assert second.steps[0].parts["request"] > 1_000  # the picture's flat cost
-
-
-async def test_the_model_that_answered_is_named(store: Store) -> None:
-    thread = await import_thread(store, load(SAMPLES / "openai-chat.json"))
-    first, _ = await records(store, thread)
-    assert [(attempt.step, attempt.model) for attempt in first.tiers] == [(1, "gpt-x"), (2, "gpt-x")]
+async def test_a_request_to_try_again_is_an_item_of_the_record(runtime: Runtime, tmp_path: Path) -> None:
+    path = tmp_path / "retried.json"
+    path.write_text(json.dumps([
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "A number?"}]},
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "seven"}]},
+        {"kind": "request", "parts": [{"part_kind": "retry-prompt", "content": "Digits please."}]},
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "7"}]},
+    ]), "utf-8")  # fmt: skip
+    imported = await import_conversation(runtime.store, load(path))
+    (record,) = await runtime.records(imported.thread)
+    assert [type(item) for item in record.transcript] == [AssistantStep, Nudge, AssistantStep]
+    assert record.answer == "7"
+    assert [step.estimate == sum(step.parts.values()) for step in record.steps] == [True, True]
+    assert record.steps[1].parts["transcript"] > record.steps[0].parts["transcript"]
 
 
 @pytest.mark.parametrize(("window", "selected"), [(0, 0), (2, 2), ("all", 7)])
-async def test_X4_an_imported_turn_runs_again_under_another_window(store: Store, window: Window, selected: int) -> None:
-    thread = await import_thread(store, load(SAMPLES / "openai-chat.json"))
-    _, second = await store.turns(thread)
-    run = await Runtime(store, model="offline").rerun(second.id, window=window)
-    assert (run.status, run.request, _context(run).selected) == ("completed", second.request, selected)
-    assert (await store.thread(thread)).length == 8
-
-
-async def test_what_is_inferred_and_lost_is_kept_with_the_thread(store: Store) -> None:
-    thread = await import_thread(store, load(SAMPLES / "claude-code.jsonl"))
-    about = (await store.thread(thread)).about or {}
-    assert about["recorded"] == list(RECORDED)
-    assert about["inferred"] == list(INFERRED)
-    assert about["format"] == "claude-code"
-    assert "meta message" in str(about["lost"])
-    _, second = await records(store, thread)
-    assert _context(second).left_out[0] == LeftOut(1, 4, "dropped-by-client")
-
-
-async def test_the_agent_that_goes_on_has_the_instructions_and_the_tools(store: Store) -> None:
-    thread = await import_thread(store, load(SAMPLES / "openai-chat.json"))
-    agent = imported_agent((await store.thread(thread)).about or {})
-    assert agent.instructions == "You plan walks."
-    assert agent.window == "all"
-    assert [tool["name"] for tool in agent.tool_schemas] == ["find_trail"]
-
-
-async def test_contexts_that_are_not_journaled_are_the_same_when_asked_for(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+async def test_X4_an_imported_turn_runs_again_under_another_window(
+    runtime: Runtime, window: Window, selected: int
 ) -> None:
-    conversation = load(SAMPLES / "openai-finetune.jsonl", 2)
-    whole = await records(store, await import_thread(store, conversation))
-    monkeypatch.setattr(importing, "KEPT_CONTEXTS", 250)
-    thread = await import_thread(store, conversation)
-    part = await records(store, thread)
-    assert [record.context is not None for record in part] == [False, True]
-    assert part[0].steps == whole[0].steps
-    opening = await opening_of(store, thread, 1)
-    assert opening is not None
-    assert _texts(opening.context) == _texts(_context(whole[0]))
-    assert await opening_of(store, thread, 3) is None
+    imported = await import_conversation(runtime.store, load(SAMPLES / "openai-chat.json"))
+    _, second = await runtime.store.turns(imported.thread)
+    run = await runtime.rerun(second.id, window=window)
+    assert run.context is not None
+    assert (run.status, run.request, run.context.selected) == ("completed", second.request, selected)
+    assert await runtime.store.length(imported.thread) == 8
 
 
-async def test_a_stopped_import_leaves_no_thread(store: Store) -> None:
+async def test_a_stopped_import_leaves_no_thread(runtime: Runtime) -> None:
     class Stopped(Exception):
         pass
 
@@ -244,29 +186,16 @@ async def test_a_stopped_import_leaves_no_thread(store: Store) -> None:
         raise Stopped
 
     with pytest.raises(Stopped):
-        await import_thread(store, load(SAMPLES / "openai-finetune.jsonl", 2), progress=stop)
-    assert await store.threads() == []
+        await import_conversation(runtime.store, load(SAMPLES / "openai-finetune.jsonl", 2), progress=stop)
+    assert await runtime.store.threads() == []
 
 
-async def test_a_cancelled_import_leaves_no_thread(store: Store) -> None:
-    task = asyncio.ensure_future(import_thread(store, load(SAMPLES / "claude-code.jsonl")))
-    await asyncio.sleep(0)
-    task.cancel()
+async def test_an_import_cancelled_between_turns_leaves_no_thread(runtime: Runtime) -> None:
+    def cancel(done: int, of: int) -> None:
+        task.cancel()
+
+    conversation = load(SAMPLES / "openai-finetune.jsonl", 2)
+    task = asyncio.ensure_future(import_conversation(runtime.store, conversation, progress=cancel))
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert await store.threads() == []
-
-
-def _seqs(account: InContext | LeftOutRows) -> range:
-    if isinstance(account, InContext):
-        return range(account.seq, account.seq + 1)
-    return range(account.first, account.last + 1)
-
-
-def _context(record: TurnRecord) -> ContextRecord:
-    assert record.context is not None
-    return record.context
-
-
-def _texts(context: ContextRecord) -> list[tuple[str, str, int]]:
-    return [(section.name, section.text, section.tokens) for section in context.sections]
+    assert await runtime.store.threads() == []
