@@ -52,8 +52,7 @@ def add(rows: Rows, records: Iterable[tuple[object, str]]) -> None:
         elif kind == "turn_context":
             rows.model = rows.model or txt(payload.get("model"))
         elif kind == "event_msg":
-            items.end() if payload.get("type") in ("turn_aborted", "thread_rolled_back") else None
-            _event(rows, payload)
+            _event(rows, items, payload)
         else:
             rows.lose(f"{kind[:40] or 'other'} record", "no message of the conversation")
     items.end()
@@ -96,10 +95,12 @@ def _compacted(rows: Rows, payload: Mapping[str, object], source: str) -> None:
     items.end()
 
 
-def _event(rows: Rows, payload: Mapping[str, object]) -> None:
+def _event(rows: Rows, items: Items, payload: Mapping[str, object]) -> None:
     kind = txt(payload.get("type"))
     if kind == "thread_rolled_back":
+        items.end()
         turns = payload.get("num_turns")
         rows.hide_last_turns(turns if isinstance(turns, int) else 1)
     elif kind == "turn_aborted":
+        items.end()
         rows.lose("aborted turn", "stopped by the user: it may have no answer")
