@@ -5,6 +5,7 @@
     │   └── ConfigurationError    agents, tools or models that do not fit together
     ├── UnknownThread         no thread has exactly this id (S4)
     ├── UnknownTurn           no turn has exactly this id
+    ├── UnknownExperiment     no experiment has exactly this id
     ├── ThreadBusy            a root turn is already running on the thread (S7)
     ├── ForksRemain           a thread that forks refer to cannot go alone (S9)
     ├── StoreError            the store could not read or write
@@ -59,6 +60,14 @@ class UnknownTurn(StudioError):
     def __init__(self, turn: str) -> None:
         self.turn = turn
         super().__init__(f"unknown turn {turn!r}")
+
+
+class UnknownExperiment(StudioError):
+    """No experiment has exactly this id."""
+
+    def __init__(self, experiment: str) -> None:
+        self.experiment = experiment
+        super().__init__(f"unknown experiment {experiment!r}")
 
 
 class ThreadBusy(StudioError):

@@ -62,7 +62,10 @@ ThreadOrigin = Literal["seed", "user", "fork", "handoff", "imported", "recorded"
 
 @dataclass(frozen=True, slots=True)
 class NewThread:
-    """A thread to create. `seed` is a shipped name or an absolute path, `seed_digest` its SHA-256 in hex."""
+    """A thread to create. `seed` is a shipped name or an absolute path, `seed_digest` its SHA-256 in hex.
+
+    `parent` is the thread that handed off to it, `route` the place (`FILE:LINE`) by which; `status` as in `Thread`.
+    """
 
     agent: str = ""
     origin: ThreadOrigin = "user"
@@ -72,11 +75,16 @@ class NewThread:
     state: JsonObject | None = None
     parent: str | None = None
     about: JsonObject | None = None
+    route: str = ""
+    status: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
     """A thread's row. `parent` is the base of a fork, `forked_at` its seq there; `length` counts rows.
+
+    Of a thread that a handoff created, `parent` is the caller's, `route` the route's `FILE:LINE`, and `status` who is
+    spoken to: `active`, `waiting`, `returned`, `completed` or `escalated` (H14); else both are empty.
 
     `about` keeps what else its origin told: the tools and model of an imported request body, what was not carried.
     """
@@ -94,6 +102,7 @@ class Thread:
     forked_at: int | None = None
     about: JsonObject | None = None
     status: str = ""
+    route: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +140,30 @@ class NewTurn:
     """Rows that were there before the turn (imported, recorded): what it asked and what it answered."""
 
 
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """An experiment on one point of a thread. Its runs are the turns that name it; their `cell` says what each tried.
+
+    `kind` is `sweep` or `ablation`, `of_turn` the turn under study (None: a request that was never sent), `spec` what
+    was to be tried, as JSON, `state` how far it is. `id`, `number` (counted over the whole store, from 1) and `at`
+    are given when it is first kept.
+    """
+
+    kind: str
+    thread: str
+    of_turn: str | None
+    spec: JsonObject
+    state: str
+    id: str = ""
+    number: int = 0
+    at: datetime | None = None
+
+
 class Ledger(Protocol):
-    """What the Studio keeps besides the rows: threads with their origin, turns, journals, bodies. Ours (S10)."""
+    """What the Studio keeps besides the rows: threads with their origin, turns, journals, bodies, experiments.
+
+    Ours (S10).
+    """
 
     async def create_thread(self, new: NewThread, messages: Sequence[NewMessage] = ()) -> str:
         """A thread with its first rows, in one transaction; returns its id."""
@@ -148,6 +179,18 @@ class Ledger(Protocol):
 
     async def forks(self, thread: str) -> list[Thread]:
         """The threads forked directly from `thread`, oldest first."""
+        ...
+
+    async def update_thread(self, thread: str, *, status: str | None = None, state: JsonObject | None = None) -> None:
+        """Change a thread's status or state between its turns; None leaves it. Raises UnknownThread."""
+        ...
+
+    async def add_events(self, thread: str, events: Sequence[JsonObject]) -> None:
+        """Append to the thread's log of what happens between agents (H12), in one transaction. Raises UnknownThread."""
+        ...
+
+    async def events(self, thread: str) -> list[JsonObject]:
+        """The thread's log, oldest first; empty for a thread that is no session's first. Raises UnknownThread."""
         ...
 
     async def delete_thread(self, thread: str, *, with_forks: bool = False) -> tuple[str, ...]:
@@ -195,12 +238,14 @@ class Ledger(Protocol):
         items: Sequence[JournalItem],
         settlement: Settlement,
         *,
+        rows: Sequence[NewMessage] = (),
         message: NewMessage | None = None,
         state: JsonObject,
         bodies: Mapping[int, bytes] | None = None,
     ) -> Turn:
         """End the turn in one transaction: last items, status, `state` as state_after, and the assistant message if
-        there is one (S5b). Frees the thread's place. Settling a settled turn again changes nothing and returns it."""
+        there is one (S5b), after `rows`: the calls and results that a turn in an ABL thread keeps (H14). Frees the
+        thread's place. Settling a settled turn again changes nothing and returns it."""
         ...
 
     async def renew(self, turns: Sequence[str]) -> None:
@@ -220,6 +265,7 @@ class Ledger(Protocol):
     ) -> list[Turn]:
         """The thread's root turns, oldest first, with their runs on views if `runs`; no children.
 
+        The runs of experiments are not among them: `runs_of` lists those.
         `limit` takes the newest; `before` those with a number below it.
         """
         ...
@@ -234,6 +280,23 @@ class Ledger(Protocol):
 
     async def body(self, turn: str, step: int) -> bytes | None:
         """The request body of a step as it went on the wire; None if it is pruned or was never sent."""
+        ...
+
+    async def put_experiment(self, experiment: Experiment) -> Experiment:
+        """Keep an experiment: one without an id is given id, number and time; of a known one `spec` and `state` are
+        replaced. It goes when its thread is deleted. Raises UnknownThread, UnknownExperiment."""
+        ...
+
+    async def experiment(self, experiment: str) -> Experiment:
+        """Raises UnknownExperiment."""
+        ...
+
+    async def experiments(self, thread: str | None = None, *, limit: int | None = None) -> list[Experiment]:
+        """The experiments on a thread (None: on any), newest first. Raises UnknownThread."""
+        ...
+
+    async def runs_of(self, experiment: str) -> list[Turn]:
+        """The root turns that an experiment ran, oldest first; their children are not among them."""
         ...
 
     async def changed(self) -> int:

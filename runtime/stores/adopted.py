@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import TypeVar
 
 from runtime.errors import StoreError, StudioError
-from runtime.stores import BODY_BYTES, NewThread, NewTurn, Selected, Thread, Threads
+from runtime.stores import BODY_BYTES, Experiment, NewThread, NewTurn, Selected, Thread, Threads
 from runtime.stores.memory_ledger import MemoryLedger, ThreadEntry, TurnEntry, holder_of
-from runtime.stores.turns import check_message, check_seq, utc_now
+from runtime.stores.turns import check_message, check_rows, check_seq, utc_now
 from runtime.values.json import Json, JsonObject
-from runtime.values.messages import Message, NewMessage, Row, Unreadable, Window
+from runtime.values.messages import Message, NewMessage, Origin, Row, Unreadable, Window
 from runtime.values.record import JournalItem, Settlement, Turn
 
 T = TypeVar("T")
@@ -32,6 +32,7 @@ class Adopted:
         self._threads = threads
         self._ledger = MemoryLedger(body_bytes=body_bytes, clock=clock)
         self._written: dict[tuple[str, int], str] = {}
+        self._origins: dict[tuple[str, int], Origin] = {}
         self._settling: dict[str, asyncio.Task[Turn]] = {}
 
     # Threads
@@ -41,7 +42,7 @@ class Adopted:
 
     async def append(self, thread: str, *messages: NewMessage) -> tuple[Message, ...]:
         entry = await self._entry(thread)
-        rows = await _theirs(self._threads.append(thread, *messages))
+        rows = await self._append(thread, messages)
         self._ledger.touch(entry)
         return rows
 
@@ -63,7 +64,7 @@ class Adopted:
         id = await _theirs(self._threads.create(agent=new.agent, state=new.state))
         self._ledger.add_thread(id, new)
         if messages:
-            await _theirs(self._threads.append(id, *messages))
+            await self._append(id, messages)
         return id
 
     async def thread(self, thread: str) -> Thread:
@@ -77,6 +78,15 @@ class Adopted:
     async def forks(self, thread: str) -> list[Thread]:
         await self._entry(thread)
         return [entry.described(await self.length(entry.id)) for entry in self._ledger.forks(thread)]
+
+    async def update_thread(self, thread: str, *, status: str | None = None, state: JsonObject | None = None) -> None:
+        self._ledger.update(await self._entry(thread), status, state)
+
+    async def add_events(self, thread: str, events: Sequence[JsonObject]) -> None:
+        self._ledger.add_events(await self._entry(thread), events)
+
+    async def events(self, thread: str) -> list[JsonObject]:
+        return list((await self._entry(thread)).events)
 
     async def delete_thread(self, thread: str, *, with_forks: bool = False) -> tuple[str, ...]:
         await self._entry(thread)
@@ -142,6 +152,7 @@ class Adopted:
         items: Sequence[JournalItem],
         settlement: Settlement,
         *,
+        rows: Sequence[NewMessage] = (),
         message: NewMessage | None = None,
         state: JsonObject,
         bodies: Mapping[int, bytes] | None = None,
@@ -151,9 +162,9 @@ class Adopted:
             return entry.turn
         settling = self._settling.get(turn)
         if settling is None:
-            check_message(entry.turn, message)
+            check_rows(entry.turn, rows, message)
             self._ledger.check_items(entry, items)
-            settling = asyncio.ensure_future(self._settle(entry, items, settlement, message, state, bodies))
+            settling = asyncio.ensure_future(self._settle(entry, items, settlement, rows, message, state, bodies))
             self._settling[turn] = settling
             settling.add_done_callback(lambda task: self._forget(turn, task))
         return await asyncio.shield(settling)
@@ -182,6 +193,23 @@ class Adopted:
         self._ledger.turn_entry(turn)
         return self._ledger.body(turn, step)
 
+    # Ledger: experiments
+
+    async def put_experiment(self, experiment: Experiment) -> Experiment:
+        await self._entry(experiment.thread)
+        return self._ledger.experiments.put(experiment, self._ledger.clock())
+
+    async def experiment(self, experiment: str) -> Experiment:
+        return self._ledger.experiments.get(experiment)
+
+    async def experiments(self, thread: str | None = None, *, limit: int | None = None) -> list[Experiment]:
+        if thread is not None:
+            await self._entry(thread)
+        return self._ledger.experiments.newest_first(thread, limit)
+
+    async def runs_of(self, experiment: str) -> list[Turn]:
+        return self._ledger.runs_of(experiment)
+
     async def changed(self) -> int:
         return 0
 
@@ -208,7 +236,7 @@ class Adopted:
             return turn
         opened = self._ledger.turn_entry(turn.id)
         try:
-            (row,) = await _theirs(self._threads.append(new.thread, message))
+            (row,) = await self._append(new.thread, (message,))
         except BaseException:
             self._ledger.withdraw(opened)
             raise
@@ -228,16 +256,18 @@ class Adopted:
         entry: TurnEntry,
         items: Sequence[JournalItem],
         settlement: Settlement,
+        rows: Sequence[NewMessage],
         message: NewMessage | None,
         state: JsonObject,
         bodies: Mapping[int, bytes] | None,
     ) -> Turn:
-        thread, stored = entry.thread.id, None
-        if message is not None:
-            (row,) = await _theirs(self._threads.append(thread, message))
-            stored = row.seq
-            self._written[thread, stored] = entry.turn.id
-        length = await self.length(thread) if stored is None else stored
+        thread = entry.thread.id
+        new = rows if message is None else (*rows, message)
+        added = await self._append(thread, new) if new else ()
+        for row in added:
+            self._written[thread, row.seq] = entry.turn.id
+        stored = added[-1].seq if message is not None else None
+        length = added[-1].seq if added else await self.length(thread)
         return self._ledger.settle(entry, items, settlement, stored, state, bodies, length)
 
     def _forget(self, turn: str, settling: asyncio.Task[Turn]) -> None:
@@ -245,12 +275,20 @@ class Adopted:
         if not settling.cancelled():
             settling.exception()  # whoever waited was told; if all were cancelled, nobody is left to tell
 
-    def _told(self, entry: ThreadEntry, rows: Sequence[Message]) -> list[Message]:
-        """The rows with the turn that wrote them, which only this ledger knows."""
-        return [self._with_turn(row, self._written.get((holder_of(entry, row.seq).id, row.seq))) for row in rows]
+    async def _append(self, thread: str, messages: Sequence[NewMessage]) -> tuple[Message, ...]:
+        rows = await _theirs(self._threads.append(thread, *messages))
+        for row, new in zip(rows, messages, strict=True):
+            if new.origin is not None:
+                self._origins[thread, row.seq] = new.origin
+        return rows
 
-    def _with_turn(self, row: Message, turn: str | None) -> Message:
-        return row if turn is None or row.turn == turn else replace(row, turn=turn)
+    def _told(self, entry: ThreadEntry, rows: Sequence[Message]) -> list[Message]:
+        """The rows with the turn that wrote them and where they were copied from, which only this ledger knows."""
+        return [self._as_known(row, (holder_of(entry, row.seq).id, row.seq)) for row in rows]
+
+    def _as_known(self, row: Message, place: tuple[str, int]) -> Message:
+        turn, origin = self._written.get(place, row.turn), self._origins.get(place, row.origin)
+        return row if row.turn == turn and row.origin == origin else replace(row, turn=turn, origin=origin)
 
 
 def _unreadable(seq: int) -> Unreadable:

@@ -22,6 +22,11 @@ def turn_id(taken: Callable[[str], bool]) -> str:
     return _fresh(8, taken)
 
 
+def experiment_id(taken: Callable[[str], bool]) -> str:
+    """An experiment id of 7 characters for which `taken` is false."""
+    return _fresh(7, taken)
+
+
 def _fresh(length: int, taken: Callable[[str], bool]) -> str:
     for _ in range(_TRIES):
         bits = secrets.randbits(5 * length)

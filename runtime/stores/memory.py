@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from runtime.stores import BODY_BYTES, NewThread, NewTurn, Selected, Thread
+from runtime.stores import BODY_BYTES, Experiment, NewThread, NewTurn, Selected, Thread
 from runtime.stores.ids import thread_id
 from runtime.stores.memory_ledger import MemoryLedger, ThreadEntry
-from runtime.stores.turns import check_message, check_seq, utc_now
+from runtime.stores.turns import check_message, check_rows, check_seq, utc_now
 from runtime.values.json import Json, JsonObject
 from runtime.values.messages import Message, NewMessage, Row, Unreadable, Window
 from runtime.values.record import JournalItem, Settlement, Turn
@@ -64,6 +64,15 @@ class MemoryStore:
         self._ledger.entry(thread)
         return [entry.described(entry.length) for entry in self._ledger.forks(thread)]
 
+    async def update_thread(self, thread: str, *, status: str | None = None, state: JsonObject | None = None) -> None:
+        self._ledger.update(self._ledger.entry(thread), status, state)
+
+    async def add_events(self, thread: str, events: Sequence[JsonObject]) -> None:
+        self._ledger.add_events(self._ledger.entry(thread), events)
+
+    async def events(self, thread: str) -> list[JsonObject]:
+        return list(self._ledger.entry(thread).events)
+
     async def delete_thread(self, thread: str, *, with_forks: bool = False) -> tuple[str, ...]:
         return self._ledger.delete(thread, with_forks=with_forks)
 
@@ -108,6 +117,7 @@ class MemoryStore:
         items: Sequence[JournalItem],
         settlement: Settlement,
         *,
+        rows: Sequence[NewMessage] = (),
         message: NewMessage | None = None,
         state: JsonObject,
         bodies: Mapping[int, bytes] | None = None,
@@ -115,10 +125,11 @@ class MemoryStore:
         entry = self._ledger.turn_entry(turn)
         if entry.turn.status != "running":
             return entry.turn
-        check_message(entry.turn, message)
+        check_rows(entry.turn, rows, message)
         self._ledger.check_items(entry, items)
         thread = entry.thread
-        stored = None if message is None else self._append(thread, (message,), turn)[0].seq
+        added = self._append(thread, rows if message is None else (*rows, message), turn)
+        stored = None if message is None else added[-1].seq
         return self._ledger.settle(entry, items, settlement, stored, state, bodies, thread.length)
 
     async def renew(self, turns: Sequence[str]) -> None:
@@ -144,6 +155,23 @@ class MemoryStore:
     async def body(self, turn: str, step: int) -> bytes | None:
         self._ledger.turn_entry(turn)
         return self._ledger.body(turn, step)
+
+    # Ledger: experiments
+
+    async def put_experiment(self, experiment: Experiment) -> Experiment:
+        self._ledger.entry(experiment.thread)
+        return self._ledger.experiments.put(experiment, self._ledger.clock())
+
+    async def experiment(self, experiment: str) -> Experiment:
+        return self._ledger.experiments.get(experiment)
+
+    async def experiments(self, thread: str | None = None, *, limit: int | None = None) -> list[Experiment]:
+        if thread is not None:
+            self._ledger.entry(thread)
+        return self._ledger.experiments.newest_first(thread, limit)
+
+    async def runs_of(self, experiment: str) -> list[Turn]:
+        return self._ledger.runs_of(experiment)
 
     async def changed(self) -> int:
         return 0

@@ -12,6 +12,7 @@ from runtime.errors import ForksRemain, StoreError, ThreadBusy, UnknownThread, U
 from runtime.stores import NewThread, NewTurn, Thread
 from runtime.stores.bodies import Bodies
 from runtime.stores.ids import turn_id
+from runtime.stores.memory_experiments import Experiments
 from runtime.stores.owner import is_gone
 from runtime.stores.turns import interruption, page_of_turns, takes_place
 from runtime.stores.turns import opened as opened_turn
@@ -46,6 +47,7 @@ class ThreadEntry:
     opened: list[TurnEntry] = field(default_factory=list)
     running: dict[str, TurnEntry] = field(default_factory=dict)
     touched: int = 0
+    events: list[JsonObject] = field(default_factory=list)
 
     @property
     def start(self) -> int:
@@ -64,7 +66,7 @@ class ThreadEntry:
         new = self.new
         return Thread(
             self.id, new.agent, new.origin, new.name, new.seed, new.seed_digest, self.state, self.created, length,
-            new.parent, self.forked_at, new.about,
+            new.parent, self.forked_at, new.about, new.status, new.route,
         )  # fmt: skip
 
 
@@ -100,6 +102,7 @@ class MemoryLedger:
         self._turns: dict[str, TurnEntry] = {}
         self._bodies = Bodies(body_bytes)
         self._touches = 0
+        self.experiments = Experiments()
 
     # Threads
 
@@ -113,11 +116,21 @@ class MemoryLedger:
     def add_fork(self, id: str, base: ThreadEntry, seq: int) -> ThreadEntry:
         """The entry of a fork of `base` after row `seq`, which is in the thread."""
         state = self.state_at(base, seq)
-        new = replace(base.new, origin="fork", state=state, parent=base.id)
+        new = replace(base.new, origin="fork", state=state, parent=base.id, route="", status="")
         entry = ThreadEntry(id, new, self._now(), state, state, _segments(base, seq), seq)
         self.threads[id] = entry
         self.touch(entry)
         return entry
+
+    def update(self, entry: ThreadEntry, status: str | None, state: JsonObject | None) -> None:
+        """Change a thread's status or state; None leaves it."""
+        if status is not None:
+            entry.new = replace(entry.new, status=clean(status))
+        if state is not None:
+            entry.state = cast(JsonObject, clean_json(state))
+
+    def add_events(self, entry: ThreadEntry, events: Sequence[JsonObject]) -> None:
+        entry.events.extend(cast(JsonObject, clean_json(event)) for event in events)
 
     def touch(self, entry: ThreadEntry) -> None:
         """Note activity, in the order it happened."""
@@ -153,6 +166,7 @@ class MemoryLedger:
             del self._turns[turn_uid]
         for one in doomed:
             del self.threads[one]
+        self.experiments.forget(doomed)
         return tuple(doomed)
 
     def state_at(self, entry: ThreadEntry, seq: int | None) -> JsonObject:
@@ -299,7 +313,17 @@ class MemoryLedger:
 
     def turns(self, entry: ThreadEntry, *, runs: bool, before: int | None, limit: int | None) -> list[Turn]:
         page = page_of_turns(entry.inherited + len(entry.turns), before, limit)
-        return [one.turn for one in _listed(entry) if one.place in page and (runs or one.turn.view is None)]
+        return [
+            one.turn
+            for one in _listed(entry)
+            if one.place in page and one.turn.experiment is None and (runs or one.turn.view is None)
+        ]
+
+    def runs_of(self, experiment: str) -> list[Turn]:
+        """The root turns of an experiment, oldest first."""
+        return [
+            one.turn for one in self._turns.values() if one.turn.experiment == experiment and one.turn.parent is None
+        ]
 
     def _now(self) -> datetime:
         return self.clock()

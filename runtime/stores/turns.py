@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -62,6 +63,12 @@ def check_message(turn: Turn | NewTurn, message: NewMessage | None) -> None:
     if message is not None and not takes_place(turn):
         what = "a run on a view" if turn.view is not None else "a delegated turn"
         raise BadInput(f"{what} stores no message", field="message")
+
+
+def check_rows(turn: Turn, rows: Sequence[NewMessage], message: NewMessage | None) -> None:
+    """Raises BadInput if `turn` must not write the rows it is settled with."""
+    for row in rows if message is None else (*rows, message):
+        check_message(turn, row)
 
 
 def check_seq(seq: int, length: int) -> None:

@@ -9,14 +9,15 @@ from sqlite3 import Connection as Db
 from sqlite3 import Error as SqliteError
 
 from runtime.errors import StoreError, ThreadBusy
-from runtime.stores import BODY_BYTES, NewThread, NewTurn, Selected, Thread
+from runtime.stores import BODY_BYTES, Experiment, NewThread, NewTurn, Selected, Thread
 from runtime.stores.owner import is_gone
 from runtime.stores.sqlite import bodies as wire
+from runtime.stores.sqlite import experiments as tried
+from runtime.stores.sqlite import log, threads, turns
 from runtime.stores.sqlite import rows as rows_of
-from runtime.stores.sqlite import threads, turns
 from runtime.stores.sqlite.connection import PATIENCE_SECONDS, Connection
 from runtime.stores.sqlite.threads import Place
-from runtime.stores.turns import check_message, settled, utc_now
+from runtime.stores.turns import check_message, check_rows, settled, utc_now
 from runtime.values.journal_json import dumps, loads_object
 from runtime.values.json import Json, JsonObject
 from runtime.values.messages import Message, NewMessage, Row, Window
@@ -89,6 +90,15 @@ class SqliteStore:
     async def forks(self, thread: str) -> list[Thread]:
         return await self._file.read(lambda db: threads.forks(db, thread))
 
+    async def update_thread(self, thread: str, *, status: str | None = None, state: JsonObject | None = None) -> None:
+        await self._file.write(lambda db: threads.update(db, thread, status, state))
+
+    async def add_events(self, thread: str, events: Sequence[JsonObject]) -> None:
+        await self._file.write(lambda db: log.append(db, threads.locate(db, thread).id, events))
+
+    async def events(self, thread: str) -> list[JsonObject]:
+        return await self._file.read(lambda db: log.read(db, thread, threads.locate(db, thread).id))
+
     async def delete_thread(self, thread: str, *, with_forks: bool = False) -> tuple[str, ...]:
         def work(db: Db) -> tuple[str, ...]:
             family = threads.with_forks(db, thread)
@@ -99,8 +109,10 @@ class SqliteStore:
                     if not is_gone(turn.owner, turn.lease, now):
                         raise ThreadBusy(turn.thread, turn.id, str(turn.owner or ""))
             for id, _ in family:
+                log.delete(db, id)
                 wire.forget_thread(db, id)
                 turns.delete(db, id)
+                tried.delete(db, id)
                 threads.delete_rows(db, id)
             return tuple(uid for _, uid in family)
 
@@ -176,21 +188,24 @@ class SqliteStore:
         items: Sequence[JournalItem],
         settlement: Settlement,
         *,
+        rows: Sequence[NewMessage] = (),
         message: NewMessage | None = None,
         state: JsonObject,
         bodies: Mapping[int, bytes] | None = None,
     ) -> Turn:
+        new = rows if message is None else (*rows, message)
+
         def work(db: Db) -> Turn:
             was, key = turns.find_whole(db, turn)
             if was.status != "running":
                 return was
-            check_message(was, message)
+            check_rows(was, rows, message)
             now, after = self._clock(), dumps(state)
             place = threads.locate(db, was.thread)
-            length, stored = place.length, None
-            if message is not None:
-                rows_of.insert(db, place.id, length, (message,), turn, now)
-                length = stored = length + 1
+            length = place.length + len(new)
+            stored = None if message is None else length
+            if new:
+                rows_of.insert(db, place.id, place.length, new, turn, now)
             turns.end(db, key, items, settlement, after, now, length, stored)
             if bodies:
                 wire.put(db, key.id, bodies, experiment=key.experiment, limit=self._body_bytes)
@@ -223,6 +238,20 @@ class SqliteStore:
 
     async def body(self, turn: str, step: int) -> bytes | None:
         return await self._file.read(lambda db: wire.get(db, turns.find(db, turn).id, step))
+
+    # Ledger: experiments
+
+    async def put_experiment(self, experiment: Experiment) -> Experiment:
+        return await self._file.write(lambda db: tried.put(db, experiment, self._clock()))
+
+    async def experiment(self, experiment: str) -> Experiment:
+        return await self._file.read(lambda db: tried.get(db, experiment))
+
+    async def experiments(self, thread: str | None = None, *, limit: int | None = None) -> list[Experiment]:
+        return await self._file.read(lambda db: tried.newest_first(db, thread, limit))
+
+    async def runs_of(self, experiment: str) -> list[Turn]:
+        return await self._file.read(lambda db: turns.runs_of(db, experiment))
 
     async def changed(self) -> int:
         def work(db: Db) -> int:

@@ -134,6 +134,22 @@ MIGRATIONS: tuple[Migration, ...] = (
             " of_turn TEXT, spec TEXT NOT NULL, state TEXT NOT NULL)",
         ),
     ),
+    Migration(
+        "experiments of a thread, and their runs",
+        (
+            "ALTER TABLE experiments ADD COLUMN thread INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE experiments ADD COLUMN at TEXT NOT NULL DEFAULT ''",
+            "CREATE INDEX experiments_thread ON experiments (thread)",
+            "CREATE INDEX turns_experiment ON turns (experiment) WHERE experiment IS NOT NULL",
+        ),
+    ),
+    Migration(
+        "what happens between agents",
+        (
+            "CREATE TABLE events (thread INTEGER NOT NULL, n INTEGER NOT NULL, body TEXT NOT NULL,"
+            " PRIMARY KEY (thread, n)) WITHOUT ROWID",
+        ),
+    ),
 )
 
 

@@ -159,6 +159,15 @@ def fork(db: sqlite3.Connection, thread: str, seq: int, at: datetime) -> str:
     return uid
 
 
+def update(db: sqlite3.Connection, thread: str, status: str | None, state: JsonObject | None) -> None:
+    """Change a thread's status or state; None leaves it. Raises UnknownThread."""
+    id = locate(db, thread).id
+    if status is not None:
+        db.execute("UPDATE threads SET status = ? WHERE id = ?", (clean(status), id))
+    if state is not None:
+        db.execute("UPDATE threads SET state = ? WHERE id = ?", (dumps(state), id))
+
+
 def state(db: sqlite3.Connection, thread: str, seq: int | None) -> JsonObject:
     """The state now, or right after row `seq` was stored; 0 is the start (S9)."""
     place = locate(db, thread)
@@ -170,7 +179,7 @@ def state(db: sqlite3.Connection, thread: str, seq: int | None) -> JsonObject:
 
 _DESCRIBED = """
 SELECT t.uid, t.agent, t.origin, t.name, t.seed, t.seed_digest, t.state, t.created,
-  (SELECT max(seq) FROM messages WHERE thread = t.id) AS own, t.segments, t.parent, t.forked_at, t.about, t.status,
+  (SELECT max(seq) FROM messages WHERE thread = t.id) AS own, t.segments, t.parent, t.forked_at, t.about, t.status, coalesce(t.route, ''),
   max(t.born, coalesce((SELECT id FROM messages WHERE thread = t.id ORDER BY seq DESC LIMIT 1), 0)) AS touched
 FROM threads t
 """
@@ -294,6 +303,8 @@ def _insert(
         "seed": None if new.seed is None else clean(new.seed),
         "seed_digest": new.seed_digest,
         "about": None if new.about is None else dumps(new.about),
+        "route": clean(new.route) or None,
+        "status": clean(new.status),
         "initial": state,
         "state": state,
         "born": rows.next_id(db) - 1,
@@ -306,7 +317,9 @@ def _insert(
 
 
 def _thread(raw: tuple[Any, ...]) -> Thread:
-    uid, agent, origin, name, seed, digest, state, created, own, segments, parent, forked_at, about, status, _ = raw
+    (
+        uid, agent, origin, name, seed, digest, state, created, own, segments, parent, forked_at, about, status, route, _,
+    ) = raw  # fmt: skip
     return Thread(
         id=uid,
         agent=agent,
@@ -321,6 +334,7 @@ def _thread(raw: tuple[Any, ...]) -> Thread:
         forked_at=forked_at,
         about=_object(about),
         status=status,
+        route=route,
     )
 
 

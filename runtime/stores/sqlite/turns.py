@@ -227,11 +227,11 @@ def renew(db: sqlite3.Connection, turns: Sequence[str], now: datetime) -> None:
 
 
 def listed(db: sqlite3.Connection, place: Place, runs: bool, before: int | None, limit: int | None) -> list[Turn]:
-    """The thread's root turns, those of its bases that lie within its rows first."""
+    """The thread's root turns, those of its bases that lie within its rows first; no runs of experiments."""
     page = page_of_turns(_newest_number(db, place), before, limit)
     if not page:
         return []
-    sql = _SELECT + "WHERE t.thread = ? AND t.parent_turn IS NULL AND t.number BETWEEN ? AND ?"
+    sql = _SELECT + "WHERE t.thread = ? AND t.parent_turn IS NULL AND t.experiment IS NULL AND t.number BETWEEN ? AND ?"
     sql += " ORDER BY t.id" if runs else " AND t.view IS NULL ORDER BY t.id"
     found: list[Turn] = []
     lower = 0
@@ -241,6 +241,14 @@ def listed(db: sqlite3.Connection, place: Place, runs: bool, before: int | None,
             found += [_turn(raw) for raw in db.execute(sql, (base, first, last)).fetchall()]
         lower = turns
     return found + [_turn(raw) for raw in db.execute(sql, (place.id, page[0], page[-1])).fetchall()]
+
+
+def runs_of(db: sqlite3.Connection, experiment: str) -> list[Turn]:
+    """The root turns of an experiment, oldest first."""
+    if not experiment.isascii():
+        return []
+    sql = _SELECT + "WHERE t.experiment = ? AND t.parent_turn IS NULL ORDER BY t.id"
+    return [_turn(raw) for raw in db.execute(sql, (experiment,)).fetchall()]
 
 
 def children(db: sqlite3.Connection, turn: str) -> list[Turn]:
