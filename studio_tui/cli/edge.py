@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import click
 
-from runtime.errors import BadInput, StudioError, UnknownThread, UnknownTurn
+from runtime.errors import BadInput, StudioError, UnknownExperiment, UnknownThread, UnknownTurn
 from studio_tui.cli.output import tell
 
 DONE, NOT_HELD, BAD = 0, 1, 2
@@ -27,7 +27,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _run(words)
     except StudioError as error:
         tell(f"error: {error}")
-        return BAD if isinstance(error, BadInput | UnknownThread | UnknownTurn) else NOT_HELD
+        return BAD if isinstance(error, BadInput | UnknownThread | UnknownTurn | UnknownExperiment) else NOT_HELD
     except (KeyboardInterrupt, click.Abort):
         tell("stopped")
         return NOT_HELD
