@@ -179,7 +179,8 @@ def state(db: sqlite3.Connection, thread: str, seq: int | None) -> JsonObject:
 
 _DESCRIBED = """
 SELECT t.uid, t.agent, t.origin, t.name, t.seed, t.seed_digest, t.state, t.created,
-  (SELECT max(seq) FROM messages WHERE thread = t.id) AS own, t.segments, t.parent, t.forked_at, t.about, t.status, coalesce(t.route, ''),
+  (SELECT max(seq) FROM messages WHERE thread = t.id) AS own, t.segments, t.parent, t.forked_at, t.about, t.status,
+  coalesce(t.route, '') AS route,
   max(t.born, coalesce((SELECT id FROM messages WHERE thread = t.id ORDER BY seq DESC LIMIT 1), 0)) AS touched
 FROM threads t
 """
@@ -318,7 +319,8 @@ def _insert(
 
 def _thread(raw: tuple[Any, ...]) -> Thread:
     (
-        uid, agent, origin, name, seed, digest, state, created, own, segments, parent, forked_at, about, status, route, _,
+        uid, agent, origin, name, seed, digest, state, created, own, segments, parent, forked_at, about, status, route,
+        _,
     ) = raw  # fmt: skip
     return Thread(
         id=uid,
