@@ -18,9 +18,13 @@ from runtime.values.usage import Usage
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The request's body as it went on the wire, without headers or keys (A6). The first event of every attempt."""
+    """The request's body as it went on the wire, without headers or keys (A6). The first event of every attempt.
+
+    `url` is where it was posted, its secrets taken out (Q3); empty for a model without a wire.
+    """
 
     body: bytes
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ Whatever does not fit together is refused here, before anything is stored (Q1).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from runtime import tools as tool_room
 from runtime.context import offered
@@ -22,6 +23,9 @@ from runtime.values.record import ToolOffered
 from runtime.values.request import Limits, ToolSpec
 from runtime.values.seed import Seed
 
+if TYPE_CHECKING:
+    from runtime.models.settings import ModelSettings
+
 _REMEMBERED = 512
 
 PLAIN = Agent("plain", shipped=True)
@@ -29,6 +33,10 @@ PLAIN = Agent("plain", shipped=True)
 
 IMPORTED = "imported"
 """The name of the agent of turns that were not run here."""
+
+
+Settings: TypeAlias = "ModelSettings | Callable[[], ModelSettings] | None"
+"""How models on servers are reached: known, read when such a model is first used, or by the environment alone."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class Resolver:
     """Finds agents, tools and models by name: what was given to the Runtime, then the seed's, then what ships.
 
     `allow_tools` is the user's consent to run `package.module:function` of agent files that are not shipped (T9).
-    `model` replaces the chain of every agent by this one tier.
+    `model` replaces the chain of every agent by this one tier. `settings` name models, and know keys and room.
     """
 
     def __init__(
@@ -66,7 +74,9 @@ class Resolver:
         models: Mapping[str, Model] | None = None,
         allow_tools: bool = False,
         model: str | None = None,
+        settings: Settings = None,
     ) -> None:
+        self._settings = settings
         self.allow_tools = allow_tools
         self.model = model
         self._agents = dict(agents or {})
@@ -167,8 +177,21 @@ class Resolver:
         return (known or TierSpec(replaced),)
 
     def _tier(self, spec: TierSpec, agent: Agent, seed: Seed | None) -> Tier:
-        room = spec.context_tokens or agent.fit.context_tokens
+        room = spec.context_tokens or self._known_room(spec.model) or agent.fit.context_tokens
         return Tier(self._open(spec.model, seed), Limits(room, agent.fit.reserve_tokens))
+
+    def _known_room(self, spec: str) -> int | None:
+        """What the settings know of a model's context; they are not read for what no server is asked for."""
+        if spec in ("offline", "script"):
+            return None
+        settings = self.settings()
+        return settings.room(spec) if settings is not None else None
+
+    def settings(self) -> ModelSettings | None:
+        """The settings, read when first asked for. Raises BadInput for a file that cannot be used."""
+        if callable(self._settings):
+            self._settings = self._settings()
+        return self._settings
 
     def _open(self, spec: str, seed: Seed | None) -> Model:
         given = self._models.get(spec)
@@ -178,7 +201,8 @@ class Resolver:
         if key not in self._opened:
             from runtime.models.catalog import open_model
 
-            self._opened[key] = open_model(spec, script=seed.script if seed else ())
+            settings = None if spec in ("offline", "script") else self.settings()
+            self._opened[key] = open_model(spec, script=seed.script if seed else (), settings=settings)
         return self._opened[key]
 
     def _tool(self, name: str, agent: Agent) -> Tool:

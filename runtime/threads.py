@@ -20,7 +20,7 @@ from runtime.engine import Asked, Engine, OnComplete
 from runtime.errors import ConfigurationError
 from runtime.events import TurnEvent
 from runtime.models import Model
-from runtime.plan import Resolver
+from runtime.plan import Resolver, Settings
 from runtime.records import read_record
 from runtime.stores import NewThread, Store, Threads
 from runtime.subject import Changes, Overrides, Subject
@@ -53,7 +53,9 @@ class Runtime:
 
     `agents`, `tools` and `models` join what ships, by name. `on_complete` may refuse an answer by raising (T11).
     `allow_tools` is the user's consent to run tools of agent files that are not shipped (T9). `model` replaces the
-    chain of every agent by this one tier. `store` may be any class that speaks the five methods of `Threads`.
+    chain of every agent by this one tier. `settings` say how models on servers are reached (None: as the environment
+    says); a function is called when such a model is first used. `store` may be any class that speaks the five methods
+    of `Threads`.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Runtime:
         on_complete: OnComplete | None = None,
         allow_tools: bool = False,
         model: str | None = None,
+        settings: Settings = None,
     ) -> None:
         self.store: Store = _whole(store)
         self._resolver = Resolver(
@@ -74,6 +77,7 @@ class Runtime:
             models=models,
             allow_tools=allow_tools,
             model=model,
+            settings=settings,
         )
         self._engine = Engine(self.store, self._resolver, on_complete)
         self._asking = Asking(self.store, self._resolver)

@@ -91,6 +91,7 @@ class Streaming:
     usage: Usage | None = None
     opaque: Mapping[str, Json] | None = None
     sent: bool = False
+    url: str = ""
     withdrawn: str = ""
 
     def restart(self) -> None:
@@ -220,13 +221,14 @@ class Loop:
                             now.usage = usage
                         case Opaque(blocks):
                             now.opaque = blocks
-                        case Sent(body):
+                        case Sent(body, url):
+                            now.url = url
                             self._bodies[self.step] = self.bodies[self.step] = body
                             now.sent = True
                         case Ended(reason):
                             truncated = reason == "length"
                         case AttemptBegan(tier, model):
-                            now.model = model
+                            now.model, now.url = model, ""
                             work.emit(StepBegan(turn.thread, turn.id, self.step, tier, model))
                         case AttemptFailed():
                             await self._failed(event, now)
@@ -280,7 +282,7 @@ class Loop:
         error = event.error
         attempt = Attempt(
             self.step, event.model, error.kind, error.status, str(error), now.estimate, now.usage, event.seconds,
-            error.configuration,
+            error.configuration, now.url,
         )  # fmt: skip
         self._add("attempt", attempt)
         if event.streamed:
@@ -359,7 +361,7 @@ class Loop:
         return Settlement("cut", ran_out, f"the budget of {_BUDGET_WORDS[ran_out]} is used up")
 
     def _attempt(self, now: Streaming, outcome: str, seconds: float) -> Attempt:
-        return Attempt(self.step, now.model, outcome, None, None, now.estimate, now.usage, seconds)
+        return Attempt(self.step, now.model, outcome, None, None, now.estimate, now.usage, seconds, url=now.url)
 
     def _distinct(self, call: ToolCall) -> ToolCall:
         """The call with an id that no other call of the turn has: some servers give every call the same (C42)."""

@@ -259,8 +259,16 @@ def open_studio(
     if window is not None:
         read_window(window, field="--window")
     take_keyboard()
-    runtime = Runtime(open_store(store), allow_tools=allow_tools, model=model)
-    app = StudioApp(runtime, store_url=store, target=target, seed=seed, agent=agent, window=window)
+
+    def open_runtime() -> Runtime:
+        from runtime.stores import open_store
+        from runtime.threads import Runtime
+        from studio_tui.cli.session import user_settings
+
+        return Runtime(open_store(store), allow_tools=allow_tools, model=model, settings=user_settings)
+
+    app = StudioApp(open_runtime, store_url=store, target=target, seed=seed, agent=agent, window=window)
+    gc.disable()  # what is imported stays: collecting it on the way to the first content costs a tenth of the start
     app.run()
     if app.failure is not None:
         raise app.failure

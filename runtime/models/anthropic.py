@@ -38,9 +38,9 @@ VERSION = "2023-06-01"
 class AnthropicMessages:
     """A model behind the messages API. `model` is its name there; `base_url` may hold user, password and a query.
 
-    `key` empty sends none. The answer is bounded by the tokens that the tier reserves for it (F1). Raises
-    ConfigurationError for a base URL or key that cannot be used. Its repr, its errors and what it records hold no
-    secret (Q3).
+    `key` empty sends none; `key_name` is the variable that an error names for it. The answer is bounded by the tokens
+    that the tier reserves for it (F1). Raises ConfigurationError for a base URL, proxy or key that cannot be used. Its
+    repr, its errors and what it records hold no secret (Q3).
     """
 
     def __init__(
@@ -49,14 +49,15 @@ class AnthropicMessages:
         *,
         base_url: str = BASE_URL,
         key: str = "",
+        key_name: str = KEY_NAME,
         settings: ModelSettings | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         settings = settings or ModelSettings()
-        key = read_key(key, field=KEY_NAME)
+        key = read_key(key, field=key_name)
         self.name = f"anthropic:{model}"
         self._model = model
-        self._keyed = bool(key)
+        self._key_to_set = "" if key else key_name
         self._stream = settings.stream
         self._connection = Connection(
             read_endpoint(base_url, messages_path),
@@ -75,7 +76,7 @@ class AnthropicMessages:
         """One step. Raises ModelError for every way in which the server can fail (M2)."""
         said = conversation(request)
         body = encode(self._body(request, said))
-        yield Sent(body)
+        yield Sent(body, self._connection.endpoint.shown)
         taken = (call.id for call in calls_made(request))
         reader = MessageReader(self._endpoint, step=request.step, taken=taken, name=said.names.meant)
         try:
@@ -101,8 +102,8 @@ class AnthropicMessages:
         return body
 
     def _told(self, error: ModelError) -> ModelError:
-        if error.status == 401 and not self._keyed:
-            words = f"{error.message} (no key was sent: set {KEY_NAME})"
+        if error.status == 401 and self._key_to_set:
+            words = f"{error.message} (no key was sent: set {self._key_to_set})"
             error = ModelError(words, kind=error.kind, status=error.status, retry_after=error.retry_after)
         return self._connection.redacted(error)
 

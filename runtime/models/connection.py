@@ -11,9 +11,10 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
-from runtime.errors import ModelError
-from runtime.models.endpoint import Endpoint, Redactor
+from runtime.errors import ConfigurationError, ModelError
+from runtime.models.endpoint import Endpoint, Redactor, read_proxy
 from runtime.models.failures import refused
 from runtime.models.patience import Patience
 from runtime.models.settings import Timeouts
@@ -43,7 +44,8 @@ class Connection:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.endpoint = endpoint
-        self.redact = Redactor((*endpoint.secrets, *secrets))
+        proxy = None if proxy is None else read_proxy(proxy)
+        self.redact = Redactor((*endpoint.secrets, *secrets, *_secrets_of(proxy or "")))
         self.timeouts = timeouts
         self._headers = {"content-type": "application/json", "accept-encoding": "identity", **headers}
         if endpoint.basic:
@@ -64,7 +66,10 @@ class Connection:
         """
         import httpx
 
-        transport = self._open()
+        try:
+            transport = self._open()
+        except ConfigurationError as error:
+            raise self._error(str(error), "connection") from None
         began = asyncio.get_running_loop().time()
         waits = {"connect": self.timeouts.connect, "read": None, "write": self.timeouts.between, "pool": None}
         request = httpx.Request(
@@ -202,12 +207,21 @@ def _transport(endpoint: Endpoint, proxy: str | None) -> httpx.AsyncBaseTranspor
     import httpx
 
     if proxy is None:
-        proxy = _proxy_of_environment(endpoint)
+        proxy = read_proxy(_proxy_of_environment(endpoint) or "", field="the environment's proxy")
     via = httpx.Proxy(proxy) if proxy and not endpoint.local else None
     # Reading the certificates takes 20 ms and more, and plain HTTP needs none.
     verify = endpoint.scheme == "https" or (via is not None and via.url.scheme == "https")
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=30.0)
     return httpx.AsyncHTTPTransport(verify=verify, limits=limits, proxy=via)
+
+
+def _secrets_of(proxy: str) -> tuple[str, ...]:
+    """User and password of a proxy's URL, as written and as sent."""
+    user_info = proxy.partition("://")[2].rpartition("@")[0]
+    if not user_info:
+        return ()
+    user, _, password = user_info.partition(":")
+    return (user_info, unquote(password) or unquote(user))
 
 
 def _proxy_of_environment(endpoint: Endpoint) -> str | None:

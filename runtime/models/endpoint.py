@@ -13,6 +13,7 @@ from runtime.errors import ConfigurationError
 REDACTED = "[redacted]"
 
 _KEY_LIKE = r"key|token|secret|passw|pwd|sig|auth|credential"
+_PROXIES = ("http", "https")
 _SECRET_NAME = re.compile(rf"(?i){_KEY_LIKE}|\Acode\Z")
 _USER_INFO = re.compile(r"(?<=://)[^\s/?#@]*(?:@[^\s/?#@]*)*(?=@)")
 _SECRET_QUERY = re.compile(rf"(?i)([?&;][^=&;\s]*(?:{_KEY_LIKE})[^=&;\s]*=)[^&;\s\"'<>]+")
@@ -59,6 +60,16 @@ class Endpoint:
         return f"{self.url}?{self.query}" if self.query else self.url
 
     @property
+    def shown(self) -> str:
+        """`address` as it may be shown: with stand-ins for user, password and the secrets of the query."""
+        url = self.url.replace("://", f"://{REDACTED}@", 1) if self.basic else self.url
+        pairs = parse_qsl(self.query, keep_blank_values=True)
+        query = "&".join(
+            f"{quote(name)}={REDACTED if _SECRET_NAME.search(name) else quote(value, safe='')}" for name, value in pairs
+        )
+        return f"{url}?{query}" if query else url
+
+    @property
     def local(self) -> bool:
         """Whether the server is on this machine: no proxy stands between."""
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
@@ -92,6 +103,21 @@ def read_endpoint(base_url: str, path_of: Callable[[str], str], *, field: str = 
         basic=f"Basic {token}" if token else "",
         secrets=tuple(secret for secret in (password or user, token, *in_query) if secret),
     )
+
+
+def read_proxy(url: str, *, field: str = "proxy") -> str:
+    """A proxy's URL, or an empty text for none. Raises ConfigurationError, which shows no secret."""
+    url = url.strip()
+    if not url:
+        return ""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in _PROXIES and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or re.search(r"[\s\x00-\x1f\x7f]", url):
+        raise ConfigurationError("a proxy is http://HOST:PORT or https://HOST:PORT", field=field)
+    return url
 
 
 def read_key(key: str, *, field: str) -> str:

@@ -36,8 +36,9 @@ KEY_NAME = "OPENAI_API_KEY"
 class OpenAIChat:
     """A model behind chat completions. `model` is its name there; `base_url` may hold user, password and a query.
 
-    `key` empty sends none: local servers need none. Raises ConfigurationError for a base URL or key that cannot be
-    used. Its repr, its errors and what it records hold no secret (Q3).
+    `key` empty sends none: local servers need none; `key_name` is the variable that an error names for it. Raises
+    ConfigurationError for a base URL, proxy or key that cannot be used. Its repr, its errors and what it records hold
+    no secret (Q3).
     """
 
     def __init__(
@@ -46,14 +47,15 @@ class OpenAIChat:
         *,
         base_url: str = BASE_URL,
         key: str = "",
+        key_name: str = KEY_NAME,
         settings: ModelSettings | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         settings = settings or ModelSettings()
-        key = read_key(key, field=KEY_NAME)
+        key = read_key(key, field=key_name)
         self.name = f"openai:{model}"
         self._model = model
-        self._keyed = bool(key)
+        self._key_to_set = "" if key else key_name
         self._stream = settings.stream
         self._with_usage = True  # Until the server refuses to report it in a stream.
         self._connection = Connection(
@@ -77,7 +79,7 @@ class OpenAIChat:
         said = conversation(request)
         while True:
             body = encode(self._body(request, said))
-            yield Sent(body)
+            yield Sent(body, self._connection.endpoint.shown)
             asked_for_usage = self._stream and self._with_usage
             reader = CompletionReader(
                 self._endpoint,
@@ -109,8 +111,8 @@ class OpenAIChat:
         return body
 
     def _told(self, error: ModelError) -> ModelError:
-        if error.status == 401 and not self._keyed:
-            words = f"{error.message} (no key was sent: set {KEY_NAME})"
+        if error.status == 401 and self._key_to_set:
+            words = f"{error.message} (no key was sent: set {self._key_to_set})"
             error = ModelError(words, kind=error.kind, status=error.status, retry_after=error.retry_after)
         return self._connection.redacted(error)
 

@@ -304,6 +304,7 @@ def attempt_from_json(value: JsonObject) -> Attempt:
         None if usage is None else usage_from_json(usage),
         raw["seconds"],
         raw.get("configuration", False),
+        raw.get("url", ""),
     )
 
 

@@ -165,6 +165,7 @@ class AttemptJson(TypedDict):
     usage: UsageJson | None
     seconds: float
     configuration: NotRequired[bool]
+    url: NotRequired[str]
 
 
 class UnstoredJson(TypedDict):

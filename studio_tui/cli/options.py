@@ -29,17 +29,25 @@ class WindowType(click.ParamType[Window]):
 
 
 class ModelType(click.ParamType[str]):
-    """`offline`, `script`, `openai:NAME` or `anthropic:NAME`, the last two with an optional `@BASE_URL`."""
+    """`offline`, `script`, `openai:NAME` or `anthropic:NAME`, the last two with an optional `@BASE_URL`; or a name from
+    the user's settings, which are read for nothing else."""
 
     name = "model"
 
-    _SHAPE = re.compile(r"(offline|script|(openai|anthropic):[^@\s]+(@https?://\S+)?)\Z")
+    _SHAPE = re.compile(r"(offline|script|(openai|anthropic):\S+)\Z")
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         text = str(value)
-        if not self._SHAPE.match(text):
+        if self._SHAPE.match(text):
+            return text
+        from studio_tui.cli.session import user_settings
+
+        named = user_settings().models
+        if text not in named:
+            own = f"; yours are {', '.join(named)}" if named else ""
             self.fail(
-                "a model is offline, script, openai:NAME or anthropic:NAME, each with @BASE_URL after it if need be"
+                "a model is offline, script, openai:NAME or anthropic:NAME, the last two with @BASE_URL after it if "
+                f"need be, or a name from your settings file{own}"
             )
         return text
 
@@ -57,7 +65,9 @@ def model(function: F) -> F:
         "--model",
         type=ModelType(),
         metavar="M",
-        help="offline, script, openai:NAME or anthropic:NAME (@BASE_URL after it), instead of every agent's tiers.",
+        envvar="STUDIO_MODEL",
+        help="offline, script, openai:NAME or anthropic:NAME (@BASE_URL after it), or a name from the settings file, "
+        "instead of every agent's tiers (default: $STUDIO_MODEL).",
     )(function)
 
 

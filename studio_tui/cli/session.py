@@ -6,10 +6,13 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from runtime.stores import open_store
 from runtime.threads import Runtime
+
+if TYPE_CHECKING:
+    from runtime.models.settings import ModelSettings
 
 T = TypeVar("T")
 
@@ -25,10 +28,17 @@ def store_url(given: str | None) -> str:
     return f"sqlite:///{folder / 'studio.db'}"
 
 
+def user_settings() -> ModelSettings:
+    """What the user has set about models. Raises BadInput for a file or variable that cannot be used."""
+    from runtime.settings import load_settings
+
+    return load_settings()
+
+
 @asynccontextmanager
 async def opened(store: str | None, *, model: str | None = None, allow_tools: bool = False) -> AsyncIterator[Runtime]:
     """A Runtime on the store that `store_url` names, closed at the end."""
-    runtime = Runtime(open_store(store_url(store)), model=model, allow_tools=allow_tools)
+    runtime = Runtime(open_store(store_url(store)), model=model, allow_tools=allow_tools, settings=user_settings)
     try:
         yield runtime
     finally:

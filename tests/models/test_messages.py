@@ -33,7 +33,7 @@ async def body_of(dialect: Dialect, request: Request) -> Any:
         return httpx.Response(200, json=dialect.whole("ok"))
 
     events = [event async for event in dialect.model(httpx.MockTransport(answer)).stream(request)]
-    assert events[0] == Sent(posted[0])
+    assert events[0] == Sent(posted[0], f"http://model.test{dialect.path}")
     return json.loads(posted[0])
 
 

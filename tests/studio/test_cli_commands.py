@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -389,3 +391,14 @@ def test_Q4_an_agent_file_of_ones_own_may_not_run_its_tools_unasked(run: Run, tm
     assert run("threads", "--json").json == []
     assert run("run", "--agent", str(own), "--allow-tools", "hi").status == 0
     assert marker.exists()
+
+
+def test_an_offline_run_loads_nothing_of_the_wire(tmp_path: Path) -> None:
+    code = (
+        "import sys; from studio_tui.cli import main\n"
+        "assert main(['run', '--store', 'memory:', '--model', 'offline', '--seed', 'friday-notes', 'When?']) == 0\n"
+        "found = {'httpx', 'pydantic', 'runtime.settings', 'runtime.models.endpoint', 'runtime.models.reach'}\n"
+        "sys.exit(' '.join(found & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
