@@ -17,6 +17,7 @@ from runtime.stores import open_store
 from runtime.threads import Runtime
 from runtime.values.messages import read_window
 from studio_tui import actions, clipboard, targets, themes
+from studio_tui.cli.session import user_settings
 from studio_tui.desk import Desk
 from studio_tui.jobs import Job, Jobs, sentence
 from studio_tui.screens.main_view import MainView
@@ -259,16 +260,8 @@ def open_studio(
     if window is not None:
         read_window(window, field="--window")
     take_keyboard()
-
-    def open_runtime() -> Runtime:
-        from runtime.stores import open_store
-        from runtime.threads import Runtime
-        from studio_tui.cli.session import user_settings
-
-        return Runtime(open_store(store), allow_tools=allow_tools, model=model, settings=user_settings)
-
-    app = StudioApp(open_runtime, store_url=store, target=target, seed=seed, agent=agent, window=window)
-    gc.disable()  # what is imported stays: collecting it on the way to the first content costs a tenth of the start
+    runtime = Runtime(open_store(store), allow_tools=allow_tools, model=model, settings=user_settings)
+    app = StudioApp(runtime, store_url=store, target=target, seed=seed, agent=agent, window=window)
     app.run()
     if app.failure is not None:
         raise app.failure
