@@ -13,6 +13,7 @@ from runtime.calls import Altered, Answered, Answers, CallKey, Live
 from runtime.errors import StoreError, StudioError
 from runtime.events import Opened, Settled, TurnEvent
 from runtime.fold import fold
+from runtime.guide import Guide
 from runtime.leases import Leases
 from runtime.models.chain import Chain
 from runtime.plan import Plan, Resolver
@@ -23,7 +24,7 @@ from runtime.turn import Emit, Loop, Work
 from runtime.values.items import ToolCall, ToolResult
 from runtime.values.json import Json, JsonObject
 from runtime.values.messages import NewMessage
-from runtime.values.record import ContextItem, JournalItem, Settlement, Turn, TurnRecord
+from runtime.values.record import ContextItem, JournalItem, LeftOutReason, Settlement, Turn, TurnRecord
 from runtime.values.request import Attachment
 from runtime.values.seed import Seed
 
@@ -49,6 +50,7 @@ class Asked:
     previous: tuple[str, Sequence[int]] | None = None
     shown: Mapping[str, str] | None = None
     instead: Mapping[tuple[CallKey, int], str | None] | None = None
+    guide: Guide | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class Engine:
             state={**turn.state_before, **asked.shown} if asked.shown else turn.state_before,
             unreadable=selected.unreadable,
             request_seq=request_seq,
-            omitted=asked.source.dropped,
+            omitted=_omitted(asked, request_seq),
             previous=asked.previous if _off_thread(turn) else await self._previous(turn),
         )
         await context.count_large_texts(sources)
@@ -159,6 +161,7 @@ class Engine:
             keeps_state=not _off_thread(turn),
             attachments=asked.attachments,
             approve=approve if self._on_complete is not None and turn.kind != "child" else None,
+            guide=asked.guide,
         )
 
     async def _delegate(
@@ -205,6 +208,7 @@ class Engine:
             previous=None,
             shown=None,
             instead=None,
+            guide=None,
         )
         inside = Spending(agent.budget, began, parent=spending)
 
@@ -231,21 +235,19 @@ class Engine:
         A settlement the store refuses is kept, so that the thread is freed when the store answers again.
         """
         items, bodies = loop.leftover()
-        message = None
-        if settlement.status == "completed" and turn.kind == "envelope" and turn.view is None:
-            message = NewMessage("assistant", settlement.answer or "")
+        rows, message = _rows_of(turn, loop, settlement)
 
-        def settle(how: Settlement, row: NewMessage | None) -> Awaitable[Turn]:
-            return self.ledger.settle(turn.id, items, how, message=row, state=loop.state, bodies=bodies)
+        def settle(how: Settlement, rows: Sequence[NewMessage] = (), row: NewMessage | None = None) -> Awaitable[Turn]:
+            return self.ledger.settle(turn.id, items, how, rows=rows, message=row, state=loop.state, bodies=bodies)
 
         try:
-            settled, cancelled = await _through_cancellation(lambda: settle(settlement, message))
+            settled, cancelled = await _through_cancellation(lambda: settle(settlement, rows, message))
         except StoreError as error:
             failed = Settlement("failed", "store-error", str(error))
             try:
-                settled, cancelled = await _through_cancellation(lambda: settle(failed, None))
+                settled, cancelled = await _through_cancellation(lambda: settle(failed))
             except StoreError:
-                self._unsettled[turn.thread] = lambda: settle(failed, None)
+                self._unsettled[turn.thread] = lambda: settle(failed)
                 raise
             settlement = failed
         finally:
@@ -297,6 +299,24 @@ async def _through_cancellation(settle: Callable[[], Awaitable[Turn]]) -> tuple[
 def _off_thread(turn: Turn) -> bool:
     """Children and runs on views: they leave nothing on the thread, and nothing entered or fell out before them."""
     return turn.kind == "child" or turn.view is not None
+
+
+def _omitted(asked: Asked, request_seq: int | None) -> Mapping[int, LeftOutReason]:
+    """The rows to leave out by seq: an experiment's (X7), and in ABL threads that of the request (H13)."""
+    omitted: dict[int, LeftOutReason] = dict(asked.source.dropped)
+    if asked.guide is not None and request_seq is not None:
+        omitted[request_seq] = "is-request"
+    return omitted
+
+
+def _rows_of(turn: Turn, loop: Loop, settlement: Settlement) -> tuple[Sequence[NewMessage], NewMessage | None]:
+    """What a turn stores as it settles: its answer (S5b), in an ABL thread after its tool rows (H14)."""
+    ended = loop.ended
+    if settlement.status != "completed" or ended is None or turn.view is not None or turn.parent is not None:
+        return (), None
+    if ended.decision is None and turn.kind != "envelope":
+        return (), None
+    return ended.rows, None if ended.answer is None else NewMessage("assistant", ended.answer)
 
 
 def _request_seq(asked: Asked, turn: Turn) -> int | None:

@@ -106,6 +106,7 @@ def fold(
         overflow=overflow,
         parent_call=turn.parent_call,
         children=by_call or None,
+        handoff=settlement.handoff if settlement else None,
         writes=writes or None,
     )
 

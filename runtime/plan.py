@@ -108,6 +108,15 @@ class Resolver:
             self._read[name] = (None, agents.shipped_agent(name))
         return self._read[name][1]
 
+    def registered(self, name: str) -> Tool | None:
+        """The tool of this name among those given to the Runtime and those that ship, `-` and `_` being equal."""
+        meant = name.replace("_", "-")
+        for known in (self._tools, tool_room.shipped()):
+            for one, found in known.items():
+                if one.replace("_", "-") == meant:
+                    return found
+        return None
+
     def foreign_tools(self, agent: Agent, seed: Seed | None = None) -> tuple[str, ...]:
         """The `package.module:function` tools that would run code of the user's own and need consent (T9)."""
         family = [agent, *self._delegates(agent, seed, ()).values()]

@@ -92,6 +92,16 @@ class Runtime:
         self._resolver.allow_tools = allowed
 
     @property
+    def engine(self) -> Engine:
+        """What runs the turns, for those who bring agents of their own kind (`runtime.handoff`)."""
+        return self._engine
+
+    @property
+    def resolver(self) -> Resolver:
+        """What finds tools and models by name, for those who bring agents of their own kind."""
+        return self._resolver
+
+    @property
     def running(self) -> tuple[str, ...]:
         """The ids of the turns of this process that are under way, in the order they began."""
         return tuple(self._engine.running)

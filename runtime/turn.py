@@ -32,6 +32,7 @@ from runtime.events import (
     Withdrawn,
 )
 from runtime.fold import not_run
+from runtime.guide import Ask, End, Guide
 from runtime.models.chain import AttemptBegan, AttemptEnded, AttemptFailed, Chain, ChainEvent, Tier
 from runtime.stores import Ledger
 from runtime.values.agent import BudgetName
@@ -60,7 +61,10 @@ Emit = Callable[[TurnEvent], None]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a turn is made of. `keeps_state` is false for children and runs: their writes are not the thread's."""
+    """What a turn is made of. `keeps_state` is false for children and runs: their writes are not the thread's.
+
+    Without a `guide` a step with text and no calls ends the turn (T2); with one, the guide says what comes next.
+    """
 
     turn: Turn
     context: ContextItem
@@ -75,6 +79,7 @@ class Work:
     keeps_state: bool
     attachments: tuple[Attachment, ...] = ()
     approve: Callable[[str, Sequence[JournalItem]], Awaitable[None]] | None = None
+    guide: Guide | None = None
 
 
 @dataclass(slots=True)
@@ -101,9 +106,13 @@ class Streaming:
 
 
 class Loop:
-    """Runs one opened turn. `journal` is everything journaled so far; `cause` says why it was interrupted, if so."""
+    """Runs one opened turn. `journal` is everything journaled so far; `cause` says why it was interrupted, if so.
+
+    `ended` is how its guide ended it, None without one or before that.
+    """
 
     __slots__ = (
+        "_ask",
         "_bodies",
         "_call_ids",
         "_pending",
@@ -112,6 +121,7 @@ class Loop:
         "_work",
         "bodies",
         "cause",
+        "ended",
         "journal",
         "state",
         "step",
@@ -131,6 +141,8 @@ class Loop:
         self._call_ids: set[str] = set()
         self._streaming: Streaming | None = None
         self._tokens = 0
+        self._ask = Ask(work.tools)
+        self.ended: End | None = None
 
     async def run(self) -> tuple[Settlement, bool]:
         """Step until the turn ends; returns how, and whether the caller's task was cancelled from outside.
@@ -179,6 +191,8 @@ class Loop:
         self._add("context", work.context)
         await self._flush()
         while True:
+            if work.guide is not None and await self._guided(work.guide) is not None:
+                return await self._approved()
             ran_out = work.spending.before_step(loop.time())
             if ran_out is not None:
                 return self._cut(ran_out)
@@ -194,13 +208,28 @@ class Loop:
                     return self._cut(ran_out)
                 await self._run_calls(step)
             elif not step.empty:
-                return await self._approved(step.text)
+                if work.guide is None:
+                    self.ended = End(step.text)
+                    return await self._approved()
             elif nudges == work.nudges:
                 return Settlement("failed", "no-output", f"the model said nothing, {nudges + 1} times in all")
             else:
                 nudges += 1
                 self._append("nudge", Nudge(self.step, NUDGE))
                 await self._flush()
+
+    async def _guided(self, guide: Guide) -> End | None:
+        """Ask the guide what comes next; None is a model call, prepared as it wants it."""
+        move = await guide.next(tuple(self.transcript), dict(self.state))
+        self.state.update(move.writes)
+        if isinstance(move, End):
+            self.ended = move
+            return move
+        self._ask = move
+        if move.nudge:
+            self._append("nudge", Nudge(self.step, move.nudge))
+            await self._flush()
+        return None
 
     async def _call_model(self) -> tuple[AssistantStep, bool]:
         """One step through the chain of tiers; journaled, not yet flushed. Raises ModelError, FitOverflow."""
@@ -259,13 +288,14 @@ class Loop:
             work.sections,
             work.turn.request,
             tuple(self.transcript),
-            work.tools,
+            self._ask.tools,
             limits,
             work.turn.id,
             self.step,
             tier_number,
             work.attachments,
             work.turn.number,
+            self._ask.must_call,
         )
 
     def _parts(self) -> dict[Part, int]:
@@ -273,10 +303,16 @@ class Loop:
         sections: dict[SectionName, int] = {section.name: section.tokens for section in context.sections}
         return fit.parts(
             sections,
-            tools=sum(tool.tokens for tool in context.tools),
+            tools=self._tool_tokens(),
             transcript=self._tokens,
             attachments=fit.IMAGE_TOKENS * len(self._work.attachments),
         )
+
+    def _tool_tokens(self) -> int:
+        """What the tools offered at this step cost."""
+        if self._ask.tools is self._work.tools:
+            return sum(tool.tokens for tool in self._work.context.context.tools)
+        return sum(map(fit.tool_tokens, self._ask.tools))
 
     async def _failed(self, event: AttemptFailed, now: Streaming) -> None:
         error = event.error
@@ -323,16 +359,18 @@ class Loop:
         if step.calls:
             self._append("results", ToolResults(step.step, not_run(step, why)), {})
 
-    async def _approved(self, answer: str) -> Settlement:
+    async def _approved(self) -> Settlement:
         """`completed`, unless the hook refuses the answer (T11)."""
-        if self._work.approve is not None:
+        assert self.ended is not None
+        answer = self.ended.answer
+        if self._work.approve is not None and answer is not None:
             await self._flush()
             try:
                 await self._work.approve(answer, self.journal)
             except Exception as refusal:  # noqa: BLE001  the hook is somebody else's code: whatever it raises refuses
                 reason = str(refusal) or type(refusal).__name__
                 return Settlement("failed", "hook-error", f"on_complete refused the answer: {reason}")
-        return Settlement("completed", answer=answer)
+        return Settlement("completed", answer=answer, handoff=self.ended.decision)
 
     def _interrupt(self, task: asyncio.Task[object], cause: Literal["stop", "seconds"]) -> None:
         if not self.cause:

@@ -98,6 +98,8 @@ class AnthropicMessages:
         tools = _tools(request, said)
         if tools:
             body["tools"] = tools
+        if request.must_call:
+            body["tool_choice"] = {"type": "tool", "name": said.names.sent(request.must_call)}
         body["stream"] = self._stream
         return body
 

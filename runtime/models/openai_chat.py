@@ -105,6 +105,9 @@ class OpenAIChat:
         body: dict[str, Json] = {"model": self._model, "messages": messages_of(said, self._endpoint)}
         if request.tools:
             body["tools"] = [_tool(tool, said.names.sent(tool.name)) for tool in request.tools]
+            if request.must_call:
+                named = said.names.sent(request.must_call)
+                body["tool_choice"] = {"type": "function", "function": {"name": named}}
         body["stream"] = self._stream
         if self._stream and self._with_usage:
             body["stream_options"] = {"include_usage": True}

@@ -320,8 +320,8 @@ def usage_from_json(value: JsonObject) -> Usage:
 
 
 def settlement_json(settlement: Settlement) -> dict[str, Json]:
-    """How a turn ended."""
-    return {
+    """How a turn ended; `handoff` is there for turns of agents written in ABL alone."""
+    value: dict[str, Json] = {
         "status": settlement.status,
         "reason": settlement.reason,
         "error": settlement.error,
@@ -329,6 +329,9 @@ def settlement_json(settlement: Settlement) -> dict[str, Json]:
         "overflow": None if settlement.overflow is None else step_json(settlement.overflow),
         "limit": settlement.limit,
     }
+    if settlement.handoff is not None:
+        value["handoff"] = settlement.handoff
+    return value
 
 
 def settlement_from_json(value: JsonObject) -> Settlement:
@@ -342,6 +345,7 @@ def settlement_from_json(value: JsonObject) -> Settlement:
         raw["answer"],
         None if overflow is None else step_from_json(overflow),
         raw["limit"],
+        raw.get("handoff"),
     )
 
 

@@ -172,7 +172,8 @@ class Attempt:
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """How a turn ended (T5). `overflow` is the estimate that did not fit, in parts, and `limit` the room of the tier
-    it did not fit, in tokens; None unless `fit-overflow`."""
+    it did not fit, in tokens; None unless `fit-overflow`. `handoff` is what a completed turn of an agent written in
+    ABL decided (H14): `decision` in it is `ask`, `answer`, `complete`, `handoff`, `return`, `leave` or `intents`."""
 
     status: Status
     reason: Reason | None = None
@@ -180,6 +181,7 @@ class Settlement:
     answer: str | None = None
     overflow: StepRecord | None = None
     limit: int | None = None
+    handoff: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)

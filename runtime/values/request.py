@@ -50,6 +50,7 @@ class Request:
     """The complete request of one step. `step` and `tier` count from 1; `brief` is the request's text (A4).
 
     `number` is the turn's place among its thread's root turns, from 1; 0 when it has none (runs, children).
+    `must_call` is the one tool that this step has to call, empty if the model is free.
     """
 
     sections: tuple[Section, ...]
@@ -62,6 +63,7 @@ class Request:
     tier: int
     attachments: tuple[Attachment, ...] = ()
     number: int = 0
+    must_call: str = ""
 
     def section(self, name: SectionName) -> str:
         """The text of the section `name`, empty if it was left out."""
