@@ -9,6 +9,8 @@ The rules, in order; the first that applies gives the step:
 4. A question: `My context says: "LINE"`, the one line of its evidence that shares most words, ties to the newest.
 5. A statement: `Noted.`
 
+Of an agent written in ABL the first step notes what the message says (`offline_abl`); a handoff is a tool like any.
+
 Evidence is the lines of history messages, state views and this turn's results: never the instructions, the request,
 a line equal to it, or a line that ends in `?`. An answer holds no position, count or window: equal evidence, equal
 answer.
@@ -21,12 +23,14 @@ from collections.abc import AsyncIterator, Iterator
 
 from runtime.events import Called, Ended, ModelEvent, Sent, TextDelta
 from runtime.models.arguments import find_arguments
+from runtime.models.offline_abl import understand
 from runtime.models.plain import body_of
 from runtime.models.words import words
 from runtime.values.dialogue import split
 from runtime.values.items import AssistantStep, ToolCall, ToolResult, ToolResults
 from runtime.values.json import JsonObject, as_text
 from runtime.values.request import Request, ToolSpec
+from runtime.values.understanding import RETURN, UNDERSTAND, Questions, is_reserved
 
 NOTHING = "Nothing in my context answers that."
 NOTED = "Noted."
@@ -62,7 +66,7 @@ class OfflineModel:
 
 def answer(request: Request) -> str | ToolCall:
     """What the offline model does with `request`: its text, or the one call it makes."""
-    found = _choose_call(request)
+    found = _noted(request) or _choose_call(request)
     if found:
         tool, arguments = found
         made = sum(len(item.calls) for item in request.transcript if isinstance(item, AssistantStep))
@@ -107,14 +111,24 @@ def best_line(question: str, lines: list[str]) -> str | None:
     return best
 
 
+def _noted(request: Request) -> tuple[ToolSpec, JsonObject] | None:
+    """The call that notes what the message says, if this step has to make it."""
+    if request.must_call != UNDERSTAND:
+        return None
+    tool = next(tool for tool in request.tools if tool.name == UNDERSTAND)
+    return tool, understand(request.brief, Questions.of(tool), is_question(request.brief)).arguments()
+
+
 def _choose_call(request: Request) -> tuple[ToolSpec, JsonObject] | None:
     """The tool that rule 1 calls, with its arguments; None if it calls none."""
     called = {c.name for item in request.transcript if isinstance(item, AssistantStep) for c in item.calls}
+    called -= {UNDERSTAND}
+    tools = tuple(tool for tool in request.tools if tool.name not in (UNDERSTAND, RETURN))
     spoken = words(request.brief)
-    named = [tool for tool in request.tools if (name := words(tool.name)) and name <= spoken]
+    named = [tool for tool in tools if (name := words(tool.name)) and name <= spoken]
     named.sort(key=lambda tool: -len(words(tool.name)))
     if not named and not called:
-        named = _described(spoken, request.tools)
+        named = _described(spoken, tools)
     for tool in named:
         if tool.name not in called:
             arguments = find_arguments(request.brief, tool)
@@ -134,7 +148,7 @@ def _described(spoken: frozenset[str], tools: tuple[ToolSpec, ...]) -> list[Tool
 def _results(request: Request) -> Iterator[ToolResult]:
     for item in request.transcript:
         if isinstance(item, ToolResults):
-            yield from item.results
+            yield from (result for result in item.results if not is_reserved(result.name))
 
 
 def _said_by_user(request: Request) -> Iterator[str]:

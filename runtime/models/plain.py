@@ -31,6 +31,8 @@ def body_of(request: Request) -> bytes:
         "step": request.step,
         "tier": request.tier,
     }
+    if request.must_call:
+        body["mustCall"] = request.must_call
     if request.attachments:
         body["attachments"] = [{"name": file.name, "type": file.media_type} for file in request.attachments]
     return encode(body)
