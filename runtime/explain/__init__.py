@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from runtime.explain.accounts import Account, InContext, LeftOutRows, NeverStored, ledger
 from runtime.explain.after import NextSees, StateChange, next_sees, repetition, state_changed_since
+from runtime.explain.curl import curl_command
 from runtime.explain.finding import finding
+from runtime.explain.usage import estimate_ratio, off_by, ratio_of
 from runtime.explain.why import Finding, why
 from runtime.explain.windows import (
     WhatIf,
@@ -39,12 +41,16 @@ __all__ = [
     "NextSees",
     "StateChange",
     "WhatIf",
+    "curl_command",
+    "estimate_ratio",
     "finding",
     "ledger",
     "next_sees",
+    "off_by",
     "overflow_words",
     "quoted",
     "ranges",
+    "ratio_of",
     "repetition",
     "settlement",
     "since",

@@ -7,27 +7,44 @@ from collections.abc import Iterator, Sequence
 import click
 
 from runtime.errors import BadInput, UnknownThread, UnknownTurn
+from runtime.explain import estimate_ratio, off_by
 from runtime.threads import Runtime
 from runtime.values.json import Json
 from runtime.values.messages import Message, Row
-from runtime.values.record import Turn
+from runtime.values.record import TurnRecord
 from studio_tui.cli import options
 from studio_tui.cli.output import columns, one_line, print_json, print_text
 
 
 @click.command("show")
 @click.argument("name", metavar="THREAD|TURN")
+@click.option("--curl", type=click.IntRange(1), metavar="STEP", help="Print a step of the turn as a curl command.")
 @options.store
 @options.as_json
-def command(name: str, store: str | None, as_json: bool) -> int:
+def command(name: str, curl: int | None, store: str | None, as_json: bool) -> int:
     """Show a thread (its rows and turns) or a turn (its context, steps, answer and finding).
+
+    With --curl, the request of one of the turn's steps as a command for the shell: the body as it was sent, the key as
+    $OPENAI_API_KEY or $ANTHROPIC_API_KEY.
 
     \b
     Example: studio-tui show 4kq2m7
     """
     from studio_tui.cli.session import with_runtime
 
+    if curl is not None:
+        if as_json:
+            raise BadInput("a curl command is no JSON: give --curl or --json", field="--curl")
+        return with_runtime(store, lambda runtime: _show_curl(runtime, name, curl))
     return with_runtime(store, lambda runtime: _show(runtime, name, as_json))
+
+
+async def _show_curl(runtime: Runtime, turn: str, step: int) -> int:
+    from runtime.explain import curl_command
+
+    record = await runtime.record(turn, bodies=False)
+    print_text(curl_command(record, step, await runtime.store.body(turn, step)))
+    return 0
 
 
 async def _show(runtime: Runtime, name: str, as_json: bool) -> int:
@@ -60,7 +77,7 @@ async def _show_thread(runtime: Runtime, name: str, as_json: bool) -> None:
 
     thread = await runtime.store.thread(name)
     rows = await runtime.store.rows(name, 1, thread.length)
-    turns = await runtime.store.turns(name)
+    turns = await runtime.records(name)
     forks = await runtime.store.forks(name)
     if as_json:
         print_json(
@@ -95,9 +112,10 @@ def row_json(row: Row) -> dict[str, Json]:
     }
 
 
-def _turn_json(turn: Turn) -> dict[str, Json]:
+def _turn_json(turn: TurnRecord) -> dict[str, Json]:
+    ratio = estimate_ratio(turn)
     return {
-        "turn": turn.id,
+        "turn": turn.turn,
         "number": turn.number or None,
         "kind": turn.kind,
         "window": turn.window,
@@ -107,10 +125,11 @@ def _turn_json(turn: Turn) -> dict[str, Json]:
         "rerun_of": turn.rerun_of,
         "stored_user": turn.stored_user,
         "stored_assistant": turn.stored_assistant,
+        "estimate_ratio": None if ratio is None else round(ratio, 4),
     }
 
 
-def _lines(name: str, agent: str, rows: Sequence[Row], turns: Sequence[Turn]) -> Iterator[str]:
+def _lines(name: str, agent: str, rows: Sequence[Row], turns: Sequence[TurnRecord]) -> Iterator[str]:
     yield f"thread {name} · agent {agent or 'plain'} · {len(rows)} rows"
     yield ""
     cells = [
@@ -122,15 +141,23 @@ def _lines(name: str, agent: str, rows: Sequence[Row], turns: Sequence[Turn]) ->
     if not turns:
         return
     yield ""
+    counted = any(estimate_ratio(turn) is not None for turn in turns)
     told = [
         (
             str(turn.number) if turn.number else "re-run" if turn.rerun_of else "run",
-            turn.id,
+            turn.turn,
             f"window {turn.window}",
             f"{turn.status} ({turn.reason})" if turn.reason else turn.status,
+            *((_off(turn),) if counted else ()),
             one_line(turn.request, 60),
         )
         for turn in turns
     ]
     yield "turns"
     yield from (f"  {line}" for line in columns(told))
+
+
+def _off(turn: TurnRecord) -> str:
+    """How far the estimate was off, where a provider counted (F2)."""
+    ratio = estimate_ratio(turn)
+    return "" if ratio is None else f"est {off_by(ratio)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from runtime.explain import finding, ledger, next_sees, settlement, state_changed_since, turn_name
+from runtime.explain import finding, ledger, next_sees, off_by, ratio_of, settlement, state_changed_since, turn_name
 from runtime.explain.accounts import InContext, LeftOutRows
 from runtime.values.items import AssistantStep, Nudge, ToolResult, ToolResults
 from runtime.values.json import as_text
@@ -118,8 +118,9 @@ def _attempts(record: TurnRecord, first: int, last: int, indent: str) -> Iterato
 
 def _said(attempt: Attempt) -> str:
     if attempt.outcome == "ok":
-        used = attempt.usage
-        return f" · said {used.input} in, {used.output} out" if used is not None else ""
+        used, ratio = attempt.usage, ratio_of([attempt])
+        off = f" · est {off_by(ratio)}" if ratio is not None else ""
+        return f" · said {used.input} in, {used.output} out{off}" if used is not None else ""
     status = f" {attempt.status}" if attempt.status is not None else ""
     error = f": {one_line(attempt.error)}" if attempt.error else ""
     return f"  {attempt.outcome}{status}{error}"

@@ -9,13 +9,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
+from runtime.errors import BadInput
 from runtime.values.record import TurnRecord
 from studio_tui.screens.dialog import Dialog, text_pane
 from studio_tui.views.lines import Pane
 from studio_tui.widgets.lines import LinesPane
 
 if TYPE_CHECKING:
-    from studio_tui.app import StudioApp
+    from studio_tui.studio import StudioApp
 
 
 class Reader(Dialog[None]):
@@ -87,6 +88,33 @@ class Reader(Dialog[None]):
             super().action_leave()
 
 
+class WireBody(Reader):
+    """The body of a step, which can also be copied as a curl command."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("u", "curl", "curl", show=False)]
+    KEYS: ClassVar[tuple[tuple[str, str, str], ...]] = (
+        *Reader.KEYS[:-1],
+        ("u", "copy as curl", "curl"),
+        Reader.KEYS[-1],
+    )
+
+    def __init__(self, title: str, intro: str, body: bytes, record: TurnRecord, step: int) -> None:
+        text = body.decode("utf-8", "replace")
+        super().__init__(title, intro, text_pane(title, pretty(text)), text)
+        self._record, self._step, self._body = record, step, body
+
+    def action_curl(self) -> None:
+        """Copy the step as a curl command, with a variable where the key was."""
+        from runtime.explain import curl_command
+
+        try:
+            command = curl_command(self._record, self._step, self._body)
+        except BadInput as error:
+            self.say(error.problem)
+        else:
+            self.say(cast("StudioApp", self.app).copied_words(command, "the curl command"), "$text-success")
+
+
 def wire_body(record: TurnRecord, step: int, body: bytes | None) -> Reader:
     """The request body of a step as it went on the wire; one that is gone is said to be gone (A6)."""
     title = f"Request body of step {step}, turn {record.number or record.turn}" if step else "Request body"
@@ -96,10 +124,9 @@ def wire_body(record: TurnRecord, step: int, body: bytes | None) -> Reader:
     if body is None:
         gone = _gone(record)
         return Reader(title, "", text_pane(title, gone), gone)
-    text = body.decode("utf-8", "replace")
     model = next((each.model for each in reversed(record.tiers) if each.step == step), "the model")
     intro = f"as sent to {model}: {len(body):,} bytes, laid out here with line ends; without headers or keys"
-    return Reader(title, intro, text_pane(title, pretty(text)), text)
+    return WireBody(title, intro, body, record, step)
 
 
 def pretty(text: str) -> str:

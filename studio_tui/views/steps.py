@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from runtime.explain import off_by, ratio_of
 from runtime.values.items import AssistantStep, Item, Nudge, ToolCall, ToolResult, ToolResults
 from runtime.values.json import as_text
 from runtime.values.record import PARTS, Attempt, Part, StepRecord, TurnRecord
@@ -94,7 +95,7 @@ class _Steps:
             spans.append(Span(f"  {model}"))
         if told is not None:
             spans.append(Span(f"  est {told.estimate}", "number"))
-            spans += _usage(told, attempts[-1] if attempts else None)
+            spans += _usage(attempts[-1] if attempts else None)
         elif live is not None:
             spans.append(Span("  running", "what-if"))
         return replace(
@@ -220,15 +221,16 @@ class _Steps:
         return Line(id, spans, indent=2 + 2 * self.depth + deeper, hang=hang, kind=kind, copy=copy)
 
 
-def _usage(told: StepRecord, attempt: Attempt | None) -> Iterator[Span]:
-    """What the provider counted, beside our estimate and named for what it is, with their ratio (M5, F2)."""
+def _usage(attempt: Attempt | None) -> Iterator[Span]:
+    """What the provider counted, beside our estimate and named for what it is, and how far we were off (M5, F2)."""
     usage = attempt.usage if attempt is not None else None
     if usage is None or (usage.input is None and usage.output is None):
         yield Span(" · said –", "number")
         return
     yield Span(f" · said {number(usage.input)} in, {number(usage.output)} out", "number")
-    if usage.input and told.estimate:
-        yield Span(f" · est/said {told.estimate / usage.input:.2f}", "number")
+    ratio = ratio_of([attempt]) if attempt is not None else None
+    if ratio is not None:
+        yield Span(f" · est {off_by(ratio)}", "number")
 
 
 def _given(child: TurnRecord) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from runtime.explain import estimate_ratio, off_by
 from runtime.stores import Thread
 from runtime.values.record import TurnRecord
 from studio_tui.views.ending import verdict
@@ -95,7 +96,8 @@ def _turn(record: TurnRecord, runs: Sequence[TurnRecord], folds: frozenset[str])
 
 
 def _told(record: TurnRecord) -> Iterator[Span]:
-    """The second line of a turn: the rows it wrote, and how it ended or how many steps it took."""
+    """The second line of a turn: the rows it wrote, how it ended or how many steps it took, how far the estimate was
+    off where a provider counted (F2)."""
     if record.stored_user is not None or record.stored_assistant is not None:
         seqs = [str(seq) for seq in (record.stored_user, record.stored_assistant) if seq is not None]
         yield Span(f"seq {'→'.join(seqs)}   ", "muted")
@@ -106,6 +108,9 @@ def _told(record: TurnRecord) -> Iterator[Span]:
         yield Span(how, STATUS[record.status][1])
     elif record.steps:
         yield Span(f"{len(record.steps)} step{'' if len(record.steps) == 1 else 's'}", "muted")
+    ratio = estimate_ratio(record)
+    if ratio is not None:
+        yield Span(f"   est {off_by(ratio)}", "muted")
     if record.origin != "run":
         yield Span(f"   {record.origin}", "muted")
 

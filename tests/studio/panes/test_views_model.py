@@ -50,7 +50,7 @@ def test_T2_steps_calls_results_and_where_the_answer_went(turn: Turns, plain: Pl
 def test_M5_what_the_provider_counted_stands_beside_the_estimate(turn: Turns, plain: Plain, friday: list[Row]) -> None:
     attempt = Attempt(1, "openai:small", "ok", estimate=100, usage=Usage(80, 7))
     record = turn(friday, tiers=(attempt,), steps=(StepRecord(1, 100, {"history": 60, "tools": 40}, 1.5),))
-    assert plain(model_pane(record))[0] == " step 1  openai:small  est 100 · said 80 in, 7 out · est/said 1.25"
+    assert plain(model_pane(record))[0] == " step 1  openai:small  est 100 · said 80 in, 7 out · est 25% over"
     assert plain(model_pane(record, folds=frozenset({"step:1"})))[1:4] == [
         "    history | 60",
         "    tools | 40",
