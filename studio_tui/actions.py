@@ -57,9 +57,10 @@ class Action:
     """One thing a person can do on the main screen.
 
     `keys` work while the composer has the focus and in browse mode, `typing` keys in the composer alone, `browse` keys
-    in browse mode alone. `label` is the palette's, `short` the footer's (`{turn}` is the selected turn's number),
-    `sentence` the help's. `when` says when it applies. `rank` orders the footer, 0 stands for the palette and help
-    alone. `own` keys are bound by a widget, not by the screen. `palette` is False for what makes no sense there.
+    in browse mode alone. `label` is the palette's word for it, `short` the footer's (`{turn}` is the selected turn's
+    number), `brief` the footer's on a narrow screen (empty: the same), `sentence` the help's. `when` says when it
+    applies. `rank` orders the footer, 0 stands for the palette and help alone. `own` keys are bound by a widget, not
+    by the screen. `palette` is False for what makes no sense there. `priority` keys are seen before any widget's own.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Action:
     typing: tuple[str, ...] = ()
     browse: tuple[str, ...] = ()
     short: str = ""
+    brief: str = ""
     rank: int = 0
     when: Callable[[Situation], bool] = _always
     own: bool = False
@@ -82,7 +84,8 @@ class Action:
 
     def text(self, now: Situation) -> str:
         """The footer's word for it."""
-        return self.short.replace("{turn}", str(now.turn) if now.turn else "").rstrip()
+        word = self.brief if now.narrow and self.brief else self.short
+        return word.replace("{turn}", str(now.turn) if now.turn else "").rstrip()
 
 
 def _can_send(now: Situation) -> bool:
@@ -122,7 +125,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "smaller", "A smaller window", "Shows the next smaller window beside the one that was sent.",
-        keys=("f3",), browse=("minus",), short="window −", rank=3, when=lambda now: now.thread,
+        keys=("f3",), browse=("minus",), short="window −", brief="−", rank=3, when=lambda now: now.thread,
     ),
     Action(
         "larger", "A larger window", "Shows the next larger window beside the one that was sent.",
@@ -142,13 +145,13 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "as_sent", "The window as it was sent", "Takes the what-if away: the record alone, as it was sent.",
-        keys=("f2",), browse=("full_stop",), short="as sent", rank=18, when=lambda now: now.overlay,
+        keys=("f2",), browse=("full_stop",), short="as sent", rank=24, when=lambda now: now.overlay,
     ),
     Action(
         "rerun", "Re-run the selected turn with the window shown",
         "Runs the selected turn's request again, with the window shown, on a view of the thread as it was before it. "
         "The thread does not change.",
-        keys=("ctrl+r",), browse=("r",), short="re-run turn {turn}", rank=6, when=_can_rerun,
+        keys=("ctrl+r",), browse=("r",), short="re-run turn {turn}", brief="re-run", rank=6, when=_can_rerun,
     ),
     Action(
         "reseed", "Reseed: a fresh thread from the same seed",
@@ -186,16 +189,16 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "back", "Back to the request", "Leaves a delegated turn, else goes back to the composer. Nothing is stopped.",
-        browse=("escape",), short="back to the request", rank=13, when=_in_pane, palette=False,
+        browse=("escape",), short="back to the request", brief="back", rank=13, when=_in_pane, palette=False,
     ),
     Action(
         "wire", "The request body as it went on the wire",
         "Shows the body of the highlighted step's request as it was sent, without headers or keys.",
-        browse=("w",), short="wire body", rank=14, when=lambda now: now.selected,
+        browse=("w",), short="wire body", brief="wire", rank=14, when=lambda now: now.selected,
     ),
     Action(
         "copy", "Copy the finding", "Copies what the screen has found as one sentence with its numbers.",
-        browse=("y",), short="copy finding", rank=15, when=lambda now: now.selected or now.coming,
+        browse=("y",), short="copy finding", brief="copy", rank=15, when=lambda now: now.selected or now.coming,
     ),
     Action(
         "save", "Save the finding, or the marked text, to a file", "Writes the finding, or the marked text, to a file.",
@@ -223,15 +226,23 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "open", "Open a thread, a seed or a file", "Opens a thread, a seed, or a conversation file of your own.",
-        keys=("ctrl+o",), browse=("o",), short="open thread, seed or file", rank=20,
+        keys=("ctrl+o",), browse=("o",), short="open thread, seed or file", brief="open", rank=20,
+    ),
+    Action(
+        "about",
+        "About this thread: where it comes from",
+        "Says where the thread comes from, what of a file could not be carried, what is recorded and what inferred.",
+        browse=("i",),
+        rank=0,
+        when=lambda now: now.thread,
     ),
     Action(
         "palette", "Every action", "Lists every action; type to find one.",
-        keys=("ctrl+p",), short="every action", rank=21, palette=False,
+        keys=("ctrl+p",), short="every action", brief="actions", rank=22, palette=False,
     ),
     Action(
         "help", "What is on this screen", "Says what is on this screen, what the words mean, and which keys work.",
-        keys=("f1",), browse=("question_mark",), short="help", rank=22,
+        keys=("f1",), browse=("question_mark",), short="help", rank=21,
     ),
     Action(
         "theme", "Light or dark", "Changes between the dark and the light colours.", rank=0,

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from runtime.errors import StudioError, UnknownTurn
 from runtime.values.messages import Message, Row, Window
-from runtime.values.record import ContextItem, ContextRecord, Turn, TurnRecord
-from studio_tui.live import LiveTurn, outline
-from studio_tui.views.turns import NEXT
 from studio_tui.windows import same
 
 if TYPE_CHECKING:
@@ -20,13 +17,21 @@ if TYPE_CHECKING:
     from runtime.stores import Thread
     from runtime.threads import RunPlan, Runtime
     from runtime.values.agent import Agent
+    from runtime.values.record import ContextItem, ContextRecord, Turn, TurnRecord
     from runtime.values.seed import Seed
+    from studio_tui.live import LiveTurn
+
+NEXT = "next"
+"""What is selected where the coming turn is (X3)."""
 
 REMEMBERED = 400
 """Whole records kept at once; older ones are read again when they are looked at."""
 
 EARLIER = 12
 """How many turns before the selected one are read whole, to say what of them was never stored."""
+
+FEW = 24
+"""Rows of a left-out range up to which their texts are read at once; a longer one is read when it is unfolded."""
 
 OFF_LOOP = 2_000
 """Rows above which a what-if is counted in a thread of its own, so that the screen does not stand still."""
@@ -36,12 +41,13 @@ OFF_LOOP = 2_000
 class Desk:
     """The state behind the main screen.
 
-    `turns` are the thread's root turns and runs, oldest first; `selected` is a turn's id or `NEXT`; `inside` are the
-    delegated turns entered below it. `window` is the window shown (None: as it was sent, and the agent's own for the
-    next turn). `marked` are turns to be compared. `live` follows the turn that this process runs.
+    What it needs of the engine is imported when it is used: the frame is on the screen before that. `turns` are the
+    thread's root turns and runs, oldest first; `selected` is a turn's id or `NEXT`; `inside` are the delegated turns
+    entered below it. `window` is the window shown (None: as it was sent, and the agent's own for the next turn).
+    `marked` are turns to be compared. `live` follows the turn that this process runs.
     """
 
-    runtime: Runtime
+    open_runtime: Callable[[], Runtime]
     thread: Thread | None = None
     agent: Agent | None = None
     seed: Seed | None = None
@@ -59,8 +65,16 @@ class Desk:
     what_if: WhatIf | None = None
     rows: dict[int, Row] = field(default_factory=dict)
     elsewhere: str = ""
+    _runtime: Runtime | None = None
     _outlines: dict[str, tuple[Turn, TurnRecord]] = field(default_factory=dict)
     _whole: OrderedDict[str, TurnRecord] = field(default_factory=OrderedDict)
+
+    @property
+    def runtime(self) -> Runtime:
+        """The engine, with its store; opened when it is first needed, which is after the first painting."""
+        if self._runtime is None:
+            self._runtime = self.open_runtime()
+        return self._runtime
 
     @property
     def record(self) -> TurnRecord | None:
@@ -190,7 +204,16 @@ class Desk:
                 await self.read(id)
             except UnknownTurn:
                 self.selected = NEXT
+        await self.load_few()
         await self.overlay()
+
+    async def load_few(self) -> None:
+        """Read the rows of short left-out ranges, which are shown one by one."""
+        record = self.record
+        context = record.context if record is not None else None
+        for left in context.left_out if context is not None else ():
+            if left.count <= FEW:
+                await self.load(left.first, left.last)
 
     async def read(self, id: str) -> TurnRecord:
         """The whole record of a turn or a run, read if it is not at hand. Raises UnknownTurn."""
@@ -339,6 +362,8 @@ class Desk:
         return tuple(found)
 
     def _outline(self, turn: Turn) -> TurnRecord:
+        from studio_tui.live import outline
+
         known = self._outlines.get(turn.id)
         if known is None or known[0] != turn:
             known = self._outlines[turn.id] = (turn, outline(turn))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from runtime.values.messages import Window
-from runtime.values.record import ContextRecord, TurnRecord
-from studio_tui.views.turns import NEXT
+from studio_tui.desk import NEXT, Desk
 from studio_tui.widgets.budget_line import Budget
 from studio_tui.widgets.footer import Status
 from studio_tui.widgets.head_line import Head
@@ -14,7 +13,7 @@ from studio_tui.widgets.window_bar import Windows
 from studio_tui.windows import same
 
 if TYPE_CHECKING:
-    from studio_tui.desk import Desk
+    from runtime.values.record import ContextRecord, TurnRecord
 
 
 def head_of(desk: Desk, store: str) -> Head:
@@ -33,8 +32,10 @@ def head_of(desk: Desk, store: str) -> Head:
 def windows_of(desk: Desk) -> Windows:
     """What the window bar shows."""
     record = desk.record
+    if desk.thread is None:
+        return Windows()
     if record is None:
-        stored = desk.preview.context.stored if desk.preview else (desk.thread.length + 1 if desk.thread else 0)
+        stored = desk.preview.context.stored if desk.preview else desk.thread.length + 1
         return Windows(None, desk.next_window, stored, request=True, coming=True)
     stored = record.context.stored if record.context else 0
     laid = None if desk.window is None else desk.window
@@ -43,11 +44,12 @@ def windows_of(desk: Desk) -> Windows:
 
 def budget_of(desk: Desk) -> Budget | None:
     """The tokens of what is studied; None if nothing was assembled."""
+    record, item = desk.record, desk.preview
+    if record is None and item is None:
+        return None
     from runtime.explain.windows import parts_of, window_cannot_help
 
-    record = desk.record
     if record is None:
-        item = desk.preview
         return None if item is None else Budget(parts_of(item.context), item.limit, item.reserve, sent=False)
     if record.context is None:
         return None
@@ -78,7 +80,7 @@ def status_of(desk: Desk, *, saved: bool, seconds: float = 0.0, working: str = "
         return Status(f"{working} · ^c stop", "bold $text-warning")
     if desk.elsewhere:
         return Status(desk.elsewhere, "$text-warning")
-    return Status("idle · saved" if saved else "idle · in memory, not saved")
+    return Status("idle · saved" if saved else "idle · in memory")
 
 
 def finding_of(desk: Desk) -> str:

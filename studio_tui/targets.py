@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +24,13 @@ class Place:
     told: str = ""
 
 
-async def find(runtime: Runtime, target: str | None, *, seed: str | None, agent: str | None) -> Place:
+Progress = Callable[[int, int], None]
+"""Told what is done, and what there is to do in all."""
+
+
+async def find(
+    runtime: Runtime, target: str | None, *, seed: str | None, agent: str | None, progress: Progress | None = None
+) -> Place:
     """The place that is meant. Threads that are needed are made. Raises BadInput, ConfigurationError.
 
     `target` and `seed` together are a contradiction. Neither: a place without a thread, to pick from.
@@ -36,18 +44,15 @@ async def find(runtime: Runtime, target: str | None, *, seed: str | None, agent:
     stored = await _stored(runtime, target)
     if stored is not None:
         return stored
-    path = Path(target).expanduser()
-    if path.is_dir():
-        return Place(folder=path)
-    if path.exists():
-        return await open_file(runtime, path, agent=agent)
-    return await _shipped(runtime, target, agent)
+    return await _named(runtime, target, agent, progress)
 
 
-async def open_file(runtime: Runtime, path: Path, *, agent: str | None = None) -> Place:
+async def open_file(
+    runtime: Runtime, path: Path, *, agent: str | None = None, progress: Progress | None = None
+) -> Place:
     """A thread from a file: a seed and an agent file make a fresh one, a conversation is imported.
 
-    Raises BadInput with file, line and field.
+    `progress` is told how far reading is; what it raises stops it. Raises BadInput with file, line and field.
     """
     kind = kind_of(path)
     if kind == "seed":
@@ -56,7 +61,7 @@ async def open_file(runtime: Runtime, path: Path, *, agent: str | None = None) -
         if agent:
             raise BadInput("this is an agent file; --agent names another one", file=str(path), field="--agent")
         return Place(await runtime.create_thread(agent=str(path)))
-    return await _imported(runtime, path)
+    return await _imported(runtime, path, progress)
 
 
 def kind_of(path: Path) -> str:
@@ -84,6 +89,18 @@ def _of_agent_key(text: str) -> str:
     return "seed" if keys & {"seed", "messages"} else "agent"
 
 
+def path_of(typed: str, folder: Path | None = None) -> Path | None:
+    """The file or folder that a text names (relative to `folder`), None if there is none."""
+    if not typed or "\x00" in typed:
+        return None
+    try:
+        path = Path(typed).expanduser()
+        path = path if path.is_absolute() or folder is None else folder / path
+        return path if path.exists() else None
+    except (OSError, RuntimeError):
+        return None
+
+
 async def _stored(runtime: Runtime, target: str) -> Place | None:
     """The thread, or the turn, that has exactly this id."""
     try:
@@ -100,8 +117,15 @@ async def _stored(runtime: Runtime, target: str) -> Place | None:
     return Place(turn.thread, turn.id)
 
 
-async def _shipped(runtime: Runtime, name: str, agent: str | None) -> Place:
+async def _named(runtime: Runtime, name: str, agent: str | None, progress: Progress | None) -> Place:
+    """A folder, a file, else a shipped seed."""
     from runtime.seeds import shipped_seed_names
+
+    path = path_of(name)
+    if path is not None and path.is_dir():
+        return Place(folder=path)
+    if path is not None:
+        return await open_file(runtime, path, agent=agent, progress=progress)
 
     if name in shipped_seed_names():
         return Place(await runtime.create_thread(seed=name, agent=agent or ""))
@@ -111,14 +135,15 @@ async def _shipped(runtime: Runtime, name: str, agent: str | None) -> Place:
     )
 
 
-async def _imported(runtime: Runtime, path: Path) -> Place:
-    import asyncio
-
+async def _imported(runtime: Runtime, path: Path, progress: Progress | None) -> Place:
+    """A thread of the conversation in a file, its turns recovered; what could not be carried is said."""
     from runtime.imports import import_conversation
     from runtime.transcripts import load
 
-    conversation = await asyncio.to_thread(load, path)
+    conversation = await asyncio.to_thread(load, path, progress=progress)
     imported = await import_conversation(runtime.store, conversation)
-    lost = "".join(f"; not carried: {one}" for one in conversation.lost)
-    told = f"read as {conversation.format}: {len(conversation.messages)} messages, {imported.turns} turns{lost}"
+    count = sum(lost.count for lost in conversation.lost)
+    lost = f"; {count:,} not carried (i lists it)" if count else ""
+    rows = len(conversation.messages)
+    told = f"imported {rows:,} messages, {imported.turns:,} turns from {path.name} ({conversation.format}){lost}"
     return Place(imported.thread, told=told)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from typing import cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from runtime.errors import BadInput, StudioError
-from runtime.events import Journaled, Opened, Settled, Streamed, TurnEvent
 from runtime.values.messages import Window
 from studio_tui.desk import Desk
 from studio_tui.jobs import Job, Jobs
-from studio_tui.live import LiveTurn
+
+if TYPE_CHECKING:
+    from runtime.events import TurnEvent
+    from studio_tui.live import LiveTurn
 
 GROUP = "turn"
 
-Told = Callable[[TurnEvent], None]
+Told: TypeAlias = "Callable[[TurnEvent], None]"
 Ended = Callable[[Job], None]
 
 
@@ -63,6 +65,8 @@ class TurnRunner:
     def _start(self, name: str, stream: Callable[[], AsyncIterator[TurnEvent]], ended: Ended) -> None:
         if self.job is not None:
             raise BadInput("a turn is running already; ^c stops it")
+        from studio_tui.live import LiveTurn
+
         live = LiveTurn()
 
         async def work(job: Job) -> None:
@@ -79,10 +83,11 @@ class TurnRunner:
         self._jobs.start(name, work, group=GROUP, ended=ended)
 
     def _take(self, live: LiveTurn, event: TurnEvent, job: Job) -> None:
+        from runtime.events import Opened
+
         first = live.root is None
         live.tell(event)
         if isinstance(event, Opened) and first:
             self._desk.turns = [*self._desk.turns, event.turn]
-        if isinstance(event, Opened | Journaled | Settled | Streamed):
-            job.step = f"step {max(live.step, 1)}"
+        job.step = f"step {max(live.step, 1)}"
         self._told(event)

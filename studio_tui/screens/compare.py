@@ -14,10 +14,10 @@ from runtime.compare import compare
 from runtime.values.record import TurnRecord
 from studio_tui.views.compare import contexts_pane, outcomes_pane
 from studio_tui.widgets.lines import LinesPane
-from studio_tui.widgets.pieces import Piece, PieceRow, Pieces
+from studio_tui.widgets.pieces import Piece, PieceRow, Pieces, keys_row
 
 if TYPE_CHECKING:
-    from studio_tui.app import StudioApp
+    from studio_tui.studio import StudioApp
 
 KEYS = (
     ("↑↓", "row", ""),
@@ -76,8 +76,7 @@ class CompareScreen(Screen[None]):
 
     def say(self, text: str) -> None:
         """The keys, and at the right what was just done."""
-        pieces = tuple(Piece(f"{key} {word}   ", "", action) for key, word, action in KEYS)
-        self.query_one("#footer", Pieces).rows = (PieceRow(pieces, (Piece(text, "$text-success"),)),)
+        self.query_one("#footer", Pieces).rows = (keys_row(KEYS, (Piece(text, "$text-success"),)),)
 
     def on_pieces_picked(self, event: Pieces.Picked) -> None:
         event.stop()

@@ -11,7 +11,7 @@ from runtime.values.messages import Window
 from runtime.values.record import TurnRecord
 from studio_tui.screens.dialog import Dialog
 from studio_tui.widgets.head_line import model_in_words
-from studio_tui.widgets.pieces import Piece, PieceRow, Pieces
+from studio_tui.widgets.pieces import Pieces, keys_row
 
 if TYPE_CHECKING:
     from runtime.threads import RunPlan
@@ -33,8 +33,7 @@ class Confirm(Dialog[bool]):
         self._yes = yes
 
     def on_mount(self) -> None:
-        pieces = (Piece(f"⏎ {self._yes}   ", "bold", "agree"), Piece("esc no", "", "leave"))
-        self.query_one(".keys", Pieces).rows = (PieceRow(pieces),)
+        self.query_one(".keys", Pieces).rows = (keys_row((("⏎", self._yes, "agree"), ("esc", "no", "leave"))),)
 
     def action_agree(self) -> None:
         self.dismiss(True)

@@ -14,7 +14,7 @@ from textual.widgets import Static
 from studio_tui.text import safe, safe_line
 from studio_tui.views.lines import Line, Lines, Pane, Span, StyleName
 from studio_tui.widgets.lines import LinesPane
-from studio_tui.widgets.pieces import Piece, PieceRow, Pieces
+from studio_tui.widgets.pieces import Pieces, keys_row
 
 T = TypeVar("T")
 
@@ -44,8 +44,7 @@ class Dialog(ModalScreen[T | None], Generic[T]):
 
     def on_mount(self) -> None:
         """Write the keys at the foot."""
-        pieces = tuple(Piece(f"{key} {word}   ", "", action) for key, word, action in self.KEYS)
-        self.query_one(".keys", Pieces).rows = (PieceRow(pieces),)
+        self.query_one(".keys", Pieces).rows = (keys_row(self.KEYS),)
 
     def say(self, problem: str, style: str = "$text-error") -> None:
         """Show what is wrong, or what was done; empty takes it away."""

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, cast
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
 
 from studio_tui import showing
 from studio_tui.actions import Focus, Situation
-from studio_tui.desk import Desk
-from studio_tui.views.context import context_pane
+from studio_tui.desk import NEXT, Desk
 from studio_tui.views.lines import Pane
-from studio_tui.views.model import model_pane
-from studio_tui.views.turns import NEXT, turns_pane
 from studio_tui.widgets.budget_line import BudgetLine, in_brief
 from studio_tui.widgets.composer import Composer
 from studio_tui.widgets.context import ContextPane
@@ -31,10 +29,13 @@ from studio_tui.widgets.turns import TurnsPane
 from studio_tui.widgets.window_bar import WindowBar
 
 if TYPE_CHECKING:
-    from studio_tui.app import StudioApp
+    from studio_tui.studio import StudioApp
 
 FRAME = 1 / 30
 """Seconds between two paintings while text streams in: faster is not seen."""
+
+PATIENCE = 1.0
+"""Seconds after which work other than a turn is shown with its progress."""
 
 NARROW, SHORT = 100, 30
 """Columns below which the panes become tabs, rows below which the composer is smaller."""
@@ -67,6 +68,7 @@ class MainView(Screen[None]):
         return cast("StudioApp", self.app)
 
     def compose(self) -> ComposeResult:
+        self._fit_to(self.app.size)  # before anything is styled, so that nothing is styled twice
         yield HeadLine(id="head")
         yield WindowBar(id="window-bar")
         yield BudgetLine(id="budget")
@@ -147,6 +149,9 @@ class MainView(Screen[None]):
         dirty, self._unpainted = self._unpainted, set()
         if not self.is_attached:
             return
+        if self.desk.thread is None:
+            self._paint_frame()
+            return
         if "turns" in dirty:
             self._paint_turns()
         if "context" in dirty:
@@ -155,13 +160,21 @@ class MainView(Screen[None]):
             self._paint_model()
         self._paint_around()
 
+    def _paint_frame(self) -> None:
+        """Nothing lies on the desk yet."""
+        for which in PANES:
+            empty = Pane(which.upper(), "", ())
+            self.pane(which).show(lambda folds, empty=empty: empty)  # type: ignore[misc]  # the default is the value
+        self.query_one(HeadLine).head = showing.head_of(self.desk, self._store_name)
+        self.composer.title(showing.composer_title(self.desk))
+        self.paint_footer()
+
     def _paint_turns(self) -> None:
+        from studio_tui.views.turns import turns_pane
+
         desk = self.desk
         jump = self._jump.pop("turns", None)
         records, forks = desk.records, desk.forks
-        if desk.thread is None:
-            self.pane("turns").show(lambda folds: Pane("TURNS", "", ()))
-            return
         what_next = "running" if desk.running else "nothing sent"
         self.pane("turns").show(
             lambda folds: turns_pane(records, what_next=what_next, forks=forks, folds=folds),
@@ -169,6 +182,8 @@ class MainView(Screen[None]):
         )
 
     def _paint_context(self) -> None:
+        from studio_tui.views.context import context_pane
+
         desk = self.desk
         record, what_if, window = desk.record, desk.what_if, desk.next_window
         shown = desk.preview if desk.selected == NEXT else record
@@ -179,6 +194,8 @@ class MainView(Screen[None]):
         )
 
     def _paint_model(self) -> None:
+        from studio_tui.views.model import model_pane
+
         desk, pane = self.desk, self.pane("model")
         record, what_if = desk.record, desk.what_if
         is_turn = record is not None and not record.is_run and record.kind != "child"
@@ -196,7 +213,8 @@ class MainView(Screen[None]):
         self.composer.title(showing.composer_title(desk))
         if desk.thread is not None:
             self.composer.offer(desk.requests(), desk.seed.suggestions if desk.seed else ())
-        self._paint_tabs(f"   {in_brief(budget)} tokens" if budget is not None else "")
+        tiny = self.has_class("-tiny")
+        self._paint_tabs("" if tiny or budget is None else f"   {in_brief(budget)} tokens")
         self.paint_footer()
 
     def _paint_tabs(self, right: str) -> None:
@@ -213,13 +231,13 @@ class MainView(Screen[None]):
         """The keys that work, and what is going on."""
         footer = self.query_one(ActionFooter)
         footer.situation = self.situation
-        job = self.studio.turn_job
-        work = self.studio.other_job
+        job, work = self.studio.turn_job, self.studio.other_job
+        working = "" if work is None or work.seconds < PATIENCE else f"{work.name} {work.step} · {work.seconds:.1f} s"
         footer.status = self.status_words or showing.status_of(
             self.desk,
             saved=self._saved,
             seconds=job.seconds if job else 0.0,
-            working=f"{work.name} · {work.seconds:.1f} s" if work is not None and work.seconds > 1 else "",
+            working=working,
             stopping=job.stopping if job else False,
         )
 
@@ -236,15 +254,15 @@ class MainView(Screen[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Stack the panes into tabs on a narrow screen; say so if there is too little room."""
-        width, height = event.size
-        tiny = width < TINY[0] or height < TINY[1]
-        self.set_class(width < NARROW, "-narrow")
-        self.set_class(height < SHORT, "-short")
-        self.set_class(tiny, "-tiny")
-        self.query_one(ActionFooter).small = (
-            f"{width}x{height} is too small for all; {SMALLEST[0]}x{SMALLEST[1]} is enough" if tiny else ""
-        )
+        self._fit_to(event.size)
+        tiny = self.has_class("-tiny")
+        self.query_one(ActionFooter).small = f"small: {SMALLEST[0]}x{SMALLEST[1]} shows all" if tiny else ""
         self.show_tab(self.tab)
+
+    def _fit_to(self, size: Size) -> None:
+        self.set_class(size.width < NARROW, "-narrow")
+        self.set_class(size.height < SHORT, "-short")
+        self.set_class(size.width < TINY[0] or size.height < TINY[1], "-tiny")
 
     def show_tab(self, which: Focus) -> None:
         """Show one pane on a narrow screen; all of them on a wide one."""

@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from studio_tui.screens.dialog import Dialog, show_lines
+from studio_tui.targets import path_of
 from studio_tui.views.lines import Line, Span
 from studio_tui.widgets.lines import LinesPane
 
@@ -95,7 +96,7 @@ class Picker(Dialog[Pick]):
     def action_take(self) -> None:
         """Open the path that is typed, else the line the cursor is on."""
         typed = self.query_one(Input).value.strip()
-        path = self._path(typed)
+        path = path_of(typed, self._folder) if "/" in typed or "." in typed else None
         if path is not None:
             self.dismiss(Pick("path", str(path)))
             return
@@ -109,16 +110,6 @@ class Picker(Dialog[Pick]):
         event.stop()
         if event.line.startswith("entry:"):
             self.dismiss(self._entries[int(event.line.removeprefix("entry:"))].pick)
-
-    def _path(self, typed: str) -> Path | None:
-        if not typed or "\x00" in typed:
-            return None
-        path = Path(typed).expanduser()
-        path = path if path.is_absolute() else self._folder / path
-        try:
-            return path if path.exists() and ("/" in typed or "." in typed) else None
-        except OSError:
-            return None
 
     def _list(self, typed: str) -> None:
         wanted = typed.casefold().split()

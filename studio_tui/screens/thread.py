@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 
 from runtime.errors import BadInput, StudioError
-from runtime.events import Journaled, Opened, Settled, Streamed, TurnEvent
 from runtime.values.messages import Window, read_window
 from studio_tui import actions, showing
 from studio_tui.actions import Focus
+from studio_tui.desk import NEXT
 from studio_tui.jobs import Job, sentence
 from studio_tui.screens.main_view import PANES, MainView
-from studio_tui.views.turns import NEXT
 from studio_tui.widgets.composer import RequestBox
 from studio_tui.widgets.lines import LinesPane
-from studio_tui.widgets.pieces import Pieces
+from studio_tui.widgets.pieces import MUTED, Pieces
 from studio_tui.windows import larger, smaller
+
+if TYPE_CHECKING:
+    from runtime.events import TurnEvent
 
 LOOK_AHEAD = 0.15
 """Seconds without a key after which the coming turn is assembled anew."""
@@ -111,6 +113,8 @@ class ThreadScreen(MainView):
 
     def show_window(self, window: Window | None) -> None:
         """Lay a window over the record under study; it is the coming turn's too."""
+        self.desk.window = window  # at once: the next key steps on from here
+        self.touch("around")
 
         async def reading() -> None:
             await self.desk.lay(window)
@@ -323,6 +327,8 @@ class ThreadScreen(MainView):
 
     def told(self, event: TurnEvent) -> None:
         """Paint what an event changes. The first one of a turn takes the text out of the box: it is stored."""
+        from runtime.events import Journaled, Opened, Settled, Streamed
+
         live = self.desk.live
         if live is None or live.root is None:
             return
@@ -365,7 +371,7 @@ class ThreadScreen(MainView):
             self.studio.copy(text, "the marked text")
             self.clear_selection()
         elif not await self.studio.stop():
-            self.say("nothing is running; ^q quits", "$text-muted")
+            self.say("nothing is running; ^q quits", MUTED)
         self.paint_footer()
 
     def _step_window(self, step: Callable[..., Window]) -> None:
@@ -496,6 +502,13 @@ class ThreadScreen(MainView):
             await self.app.push_screen(wire_body(record, step, body))
 
         self.look("reading the body", reading)
+
+    def action_about(self) -> None:
+        """Where the thread comes from."""
+        from studio_tui.screens.about import about_thread
+
+        if self.desk.thread is not None:
+            self.app.push_screen(about_thread(self.desk))
 
     def action_copy(self) -> None:
         text = showing.finding_of(self.desk)

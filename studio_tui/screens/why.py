@@ -13,10 +13,11 @@ from studio_tui.desk import Desk
 from studio_tui.screens.dialog import Dialog, show_lines
 from studio_tui.views.lines import Line, Span
 from studio_tui.widgets.lines import LinesPane
+from studio_tui.widgets.pieces import MUTED
 
 if TYPE_CHECKING:
     from runtime.explain import Finding
-    from studio_tui.app import StudioApp
+    from studio_tui.studio import StudioApp
 
 
 class WhyDialog(Dialog[int]):
@@ -49,7 +50,7 @@ class WhyDialog(Dialog[int]):
         if not asked:
             self.say("a number or some words, please")
             return
-        self.say("looking …", "$text-muted")
+        self.say("looking …", MUTED)
         self.run_worker(self._look(asked), group="why", exclusive=True, exit_on_error=False, description="why")
 
     async def _look(self, asked: str) -> None:

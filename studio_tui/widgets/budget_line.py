@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.reactive import reactive
 
-from runtime.values.record import PARTS, Part
-from studio_tui.widgets.pieces import Piece, PieceRow, Pieces
+from studio_tui.widgets.pieces import MUTED, Piece, PieceRow, Pieces
+
+if TYPE_CHECKING:
+    from runtime.values.record import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +58,15 @@ class BudgetLine(Pieces):
 
     def _arrange(self) -> None:
         if self.budget is None:
-            self.rows = (PieceRow((Piece("BUDGET ", "bold"), Piece(" nothing to count yet", "$text-muted"))),)
+            self.rows = (PieceRow((Piece("BUDGET ", "bold"), Piece(" nothing to count yet", MUTED))),)
             return
         self.rows = (budget_row(self.budget, self.content_size.width),)
 
 
 def budget_row(budget: Budget, width: int) -> PieceRow:
     """The line in `width` cells: the parts, then the sum; on less room fewer words, the sum last of all."""
+    from runtime.values.record import PARTS
+
     style = "$text-error bold" if budget.over else ("$text-warning" if budget.after is not None else "")
     parts = [part for part in PARTS if budget.before.get(part) or (budget.after or {}).get(part)]
     told = " │ ".join(f"{part} {_change(budget, part)}" for part in parts)

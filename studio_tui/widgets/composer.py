@@ -16,7 +16,7 @@ from textual.widgets import TextArea
 
 from studio_tui.text import safe_line
 from studio_tui.visible import visible
-from studio_tui.widgets.pieces import Piece, PieceRow, Pieces
+from studio_tui.widgets.pieces import MUTED, Piece, PieceRow, Pieces
 
 
 class RequestBox(TextArea):
@@ -118,9 +118,6 @@ class Composer(Vertical):
     }
     Composer RequestBox:focus { border: none; }
     Composer #suggestions { height: 1; }
-    .-narrow Composer #suggestions { display: none; }
-    .-short Composer RequestBox { min-height: 1; max-height: 3; }
-    .-tiny Composer { border: none; }
     """
 
     def __init__(self, *, id: str = "composer") -> None:
@@ -161,7 +158,7 @@ class Composer(Vertical):
         if tuple(sent) != recall.sent or tuple(suggestions) != recall.suggestions:
             recall.offer(tuple(sent), tuple(suggestions), self.text)
         pieces = tuple(self._pieces(suggestions))
-        self.query_one("#suggestions", Pieces).rows = (PieceRow(pieces, (Piece("^j newline", "$text-muted"),)),)
+        self.query_one("#suggestions", Pieces).rows = (PieceRow(pieces, (Piece("^j newline", MUTED),)),)
 
     def title(self, text: str) -> None:
         """What a request would be: the next turn of which thread, with which window."""
@@ -169,7 +166,7 @@ class Composer(Vertical):
 
     def _pieces(self, suggestions: Sequence[str]) -> Iterator[Piece]:
         if suggestions:
-            yield Piece("try ↓  ", "$text-muted")
+            yield Piece("try ↓  ", MUTED)
         for n, text in enumerate(suggestions):
             yield Piece(f'"{text}"', "$text-secondary", f"suggestion {n}")
             yield Piece("   ")

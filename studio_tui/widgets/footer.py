@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from textual.reactive import reactive
 
 from studio_tui.actions import Situation, in_footer
-from studio_tui.widgets.pieces import Piece, PieceRow, Pieces, fit
+from studio_tui.widgets.pieces import MUTED, Piece, PieceRow, Pieces, fit, key_pieces, width_of
 
 SMALLEST = (80, 24)
 """Columns and rows that show everything."""
@@ -18,7 +18,7 @@ class Status:
     """What is going on, at the right of the footer; `style` is one of ours."""
 
     text: str = "idle · saved"
-    style: str = "$text-muted"
+    style: str = MUTED
 
 
 class ActionFooter(Pieces):
@@ -26,7 +26,6 @@ class ActionFooter(Pieces):
 
     DEFAULT_CSS = """
     ActionFooter { height: 2; padding: 0 1; background: $panel; color: $foreground; }
-    .-tiny ActionFooter { height: 1; }
     """
 
     situation: reactive[Situation] = reactive(Situation())
@@ -53,18 +52,13 @@ class ActionFooter(Pieces):
         if self.small:
             self.rows = (PieceRow((Piece(self.small, "$text-warning"),), right),)
             return
-        shown = fit(self._keys(), width, lines=2)
-        free = width - len(self.status.text) - 2
-        if len(shown) == 2 or not fits(shown[0], free):
-            last = fit((piece for row in shown[1:] for piece in row), free, lines=1)[0]
-            self.rows = (PieceRow(tuple(shown[0])), PieceRow(tuple(last), right))
-        else:
-            self.rows = (PieceRow(tuple(shown[0]), right),)
-
-    def _keys(self) -> list[Piece]:
-        return [Piece(f"{key} {word}  ", "$foreground", action.id) for key, word, action in in_footer(self.situation)]
-
-
-def fits(pieces: list[Piece], width: int) -> bool:
-    """Whether the pieces need at most `width` cells."""
-    return sum(len(piece.text) for piece in pieces) <= width
+        groups = [key_pieces(key, word, action.id) for key, word, action in in_footer(self.situation)]
+        free = width - width_of(right) - 2
+        if self.size.height < 2:
+            self.rows = (PieceRow(tuple(fit(groups, free)), right),)
+            return
+        count = 0
+        while count < len(groups) and width_of(piece for group in groups[: count + 1] for piece in group) <= width:
+            count += 1
+        first = tuple(piece for group in groups[:count] for piece in group)
+        self.rows = (PieceRow(first), PieceRow(tuple(fit(groups[count:], free)), right))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from textual.reactive import reactive
 
-from studio_tui.widgets.pieces import Piece, PieceRow, Pieces
+from studio_tui.widgets.pieces import MUTED, Piece, PieceRow, Pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class HeadLine(Pieces):
         if head.models:
             told = " → ".join(model_in_words(model, wide=wide) for model in head.models)
             left.append(Piece(f"{gap}{'model ' if wide else ''}{told}"))
-        self.rows = (PieceRow(tuple(left), (Piece(f"  {head.store}", "$text-muted"),) if wide else ()),)
+        self.rows = (PieceRow(tuple(left), (Piece(f"  {head.store}", MUTED),) if wide else ()),)
 
 
 def model_in_words(model: str, *, wide: bool = True) -> str:

@@ -35,10 +35,10 @@ class Pieces(Widget):
     """Draws rows of pieces; what does not fit is cut with an ellipsis. Says `Picked` when one is clicked."""
 
     DEFAULT_CSS = """
-    Pieces { height: auto; width: 1fr; }
+    Pieces { height: 1; width: 1fr; }
     """
 
-    rows: reactive[tuple[PieceRow, ...]] = reactive((), layout=True)
+    rows: reactive[tuple[PieceRow, ...]] = reactive(())
 
     class Picked(Message):
         """A piece was clicked."""
@@ -80,21 +80,35 @@ class Pieces(Widget):
         return ""
 
 
-def fit(pieces: Iterable[Piece], width: int, *, lines: int) -> list[list[Piece]]:
-    """`pieces` broken into at most `lines` rows of `width` cells, none of them cut; the rest is left out."""
-    rows: list[list[Piece]] = [[]]
-    at = 0
-    for piece in pieces:
-        size = safe_line(piece.text).cell_length
-        if at + size > width:
-            if len(rows) == lines:
-                continue
-            rows.append([])
-            at = 0
-        if size <= width:
-            rows[-1].append(piece)
-            at += size
-    return rows
+MUTED = "$foreground 60%"
+"""The style of what matters less."""
+
+KEY = "bold $text-accent"
+"""The style of a key."""
+
+
+def fit(groups: Iterable[Sequence[Piece]], width: int) -> list[Piece]:
+    """The pieces of those `groups` that fit into `width` cells together, in order; the others are left out."""
+    found: list[Piece] = []
+    for group in groups:
+        if width_of(found) + width_of(group) <= width:
+            found.extend(group)
+    return found
+
+
+def keys_row(keys: Iterable[tuple[str, str, str]], right: Sequence[Piece] = ()) -> PieceRow:
+    """A row of keys as (key, word, what a click picks)."""
+    return PieceRow(tuple(piece for key in keys for piece in key_pieces(*key)), tuple(right))
+
+
+def key_pieces(key: str, word: str, pick: str) -> tuple[Piece, Piece]:
+    """A key and its word."""
+    return Piece(key, KEY, pick), Piece(f" {word}  ", "", pick)
+
+
+def width_of(pieces: Iterable[Piece]) -> int:
+    """The cells that the pieces take."""
+    return sum(safe_line(piece.text).cell_length for piece in pieces)
 
 
 def _drawn(row: PieceRow, width: int) -> Content:

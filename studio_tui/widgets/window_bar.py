@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 from textual.reactive import reactive
 
-from runtime.explain import window_words
 from runtime.values.messages import Window
-from studio_tui.widgets.pieces import Piece, PieceRow, Pieces
+from studio_tui.widgets.pieces import MUTED, Piece, PieceRow, Pieces
 from studio_tui.windows import in_short, ladder, same, shown
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
     """What the bar shows. `sent` is the window of the selected turn (None: nothing was sent), `what_if` the one laid
-    over it (None: none); `stored` counts the rows selected from, the request's too if it is one (`request`)."""
+    over it (None: none); `stored` counts the rows selected from, the request's too if it is one (`request`);
+    None says nothing is open."""
 
     sent: Window | None = None
     what_if: Window | None = None
-    stored: int = 0
+    stored: int | None = None
     request: bool = True
     coming: bool = False
 
@@ -72,10 +72,14 @@ class WindowBar(Pieces):
 
     def _legend(self) -> Piece:
         if self.windows.coming:
-            return Piece("     ▐ ▌ for the next turn     ", "$text-muted")
-        return Piece("     • as sent   ▐ ▌ what if     ", "$text-muted")
+            return Piece("     ▐ ▌ for the next turn     ", MUTED)
+        return Piece("     • as sent   ▐ ▌ what if     ", MUTED)
 
     def _words(self, *, brief: bool) -> str:
         now = self.windows
+        if now.stored is None:
+            return ""
+        from runtime.explain import window_words
+
         words = window_words(now.shown, now.stored, has_request=now.request)
         return in_short(words) if brief else words

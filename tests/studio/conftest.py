@@ -20,8 +20,8 @@ from runtime.values.items import ToolCall
 from runtime.values.messages import NewMessage, Role
 from runtime.values.request import Request
 from runtime.values.seed import ScriptEntry, Seed
-from studio_tui.app import StudioApp
 from studio_tui.screens.thread import ThreadScreen
+from studio_tui.studio import StudioApp
 
 PATIENCE = 20.0
 """Seconds after which a predicate that does not come true fails the test."""
@@ -195,7 +195,7 @@ async def open_sitting(
     thread = await runtime.create_thread(seed=seed)
     for request in requests:
         await runtime.send(thread, request)
-    app = StudioApp(runtime, store_url=store_url, target=thread, window=window)
+    app = StudioApp(lambda: runtime, store_url=store_url, target=thread, window=window)
     async with app.run_test(size=size) as pilot:
         sitting = Sitting(app, pilot, runtime, thread)
         await sitting.wait(lambda: app.main.desk.thread is not None, "the thread")
