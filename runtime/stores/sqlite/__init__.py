@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from pathlib import Path
 from sqlite3 import Connection as Db
@@ -259,6 +260,10 @@ class SqliteStore:
             return version
 
         return await self._file.read(work)
+
+    def together(self) -> AbstractAsyncContextManager[None]:
+        """Every write inside is one transaction, durable when it ends; what is raised inside takes all of it back."""
+        return self._file.together()
 
     async def close(self) -> None:
         self._file.close()

@@ -8,7 +8,8 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -35,6 +36,7 @@ class Connection:
     def __init__(self, path: Path, *, patience: float = PATIENCE_SECONDS) -> None:
         self.path, self.patience = path, patience
         self._durable = True
+        self._together = False
         self._scanner: sqlite3.Connection | None = None
         self._scanning = threading.Lock()
         self.db = self._open()
@@ -54,6 +56,28 @@ class Connection:
         What is not durable is safe from the end of the process, and on the disk with the next durable one.
         """
         return await self._patiently(lambda: self._transact(work, durable))
+
+    @asynccontextmanager
+    async def together(self) -> AsyncIterator[None]:
+        """Every write inside is one transaction, durable when it ends; what is raised inside takes all of it back.
+
+        Others wait for the file meanwhile, so nothing slow belongs inside. Not to be nested.
+        """
+        await self._patiently(self._begin_together)
+        try:
+            yield
+            await self._patiently(lambda: self.db.execute("COMMIT"))
+        except BaseException:
+            if self.db.in_transaction:
+                self.db.execute("ROLLBACK")
+            raise
+        finally:
+            self._together = False
+
+    def _begin_together(self) -> None:
+        self._make_durable(True)
+        self.db.execute("BEGIN IMMEDIATE")
+        self._together = True
 
     async def scan(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """A long read on a connection of its own, in a thread; one at a time."""
@@ -83,9 +107,9 @@ class Connection:
 
     def _transact(self, work: Callable[[sqlite3.Connection], T], durable: bool) -> T:
         db = self.db
-        if durable != self._durable:
-            db.execute("PRAGMA synchronous = FULL" if durable else "PRAGMA synchronous = NORMAL")
-            self._durable = durable
+        if self._together:
+            return self._within(work)
+        self._make_durable(durable)
         db.execute("BEGIN IMMEDIATE")
         try:
             result = work(db)
@@ -95,6 +119,23 @@ class Connection:
                 db.execute("ROLLBACK")
             raise
         return result
+
+    def _within(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """One write of several: it alone is taken back if it fails."""
+        self.db.execute("SAVEPOINT one")
+        try:
+            result = work(self.db)
+        except BaseException:
+            self.db.execute("ROLLBACK TO one")
+            raise
+        finally:
+            self.db.execute("RELEASE one")
+        return result
+
+    def _make_durable(self, durable: bool) -> None:
+        if durable != self._durable:
+            self.db.execute("PRAGMA synchronous = FULL" if durable else "PRAGMA synchronous = NORMAL")
+            self._durable = durable
 
     def _scan(self, work: Callable[[sqlite3.Connection], T]) -> T:
         with self._scanning:
