@@ -14,7 +14,7 @@ from typing import Final
 
 from runtime.pieces import price
 from runtime.values.items import AssistantStep, Item, Nudge, ToolCall, ToolResult
-from runtime.values.json import as_text, compact
+from runtime.values.json import JsonObject, as_text, compact
 from runtime.values.messages import Role
 from runtime.values.record import PARTS, Part
 from runtime.values.request import SectionName, ToolSpec
@@ -70,6 +70,17 @@ async def count_large(text: str) -> int:
 def row_tokens(role: Role, text: str) -> int:
     """A row as it stands in the history section: `role: text` and a newline (A2)."""
     return count(text) + ROW_OVERHEAD
+
+
+def parts_tokens(parts: Iterable[JsonObject] | None) -> int:
+    """What a stored row's parts cost beside its text when the row is sent as a message: its calls and its pictures."""
+    cost = 0
+    for part in parts or ():
+        if part.get("type") == "tool_call":
+            cost += CALL_OVERHEAD + count(as_text(part.get("name"))) + count(as_text(part.get("arguments")))
+        elif part.get("type") == "image":
+            cost += IMAGE_TOKENS
+    return cost
 
 
 def call_tokens(call: ToolCall) -> int:

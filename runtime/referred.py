@@ -51,19 +51,23 @@ def _filled(items: Sequence[JournalItem], rows: Sequence[Row]) -> list[JournalIt
             tokens = {section.name: section.tokens for section in body.context.sections}
             sections = fit.parts(tokens, tools=sum(tool.tokens for tool in body.context.tools))
         elif isinstance(body, StepItem | Attempt):
-            parts = {**sections, "transcript": fit.transcript_tokens(transcript)}
-            estimate = sum(parts.values())
-            if isinstance(body, Attempt):
-                body = replace(body, estimate=estimate)
-            else:
+            if not body.estimate:  # a recorder counts what each call held
+                body = _estimated(body, {**sections, "transcript": fit.transcript_tokens(transcript)})
+            if isinstance(body, StepItem):
                 transcript.append(body.item)
-                body = replace(body, parts=parts, estimate=estimate)
         elif isinstance(body, ResultsItem):
             transcript.append(body.item)
         elif isinstance(body, Nudge):
             transcript.append(body)
         filled.append(replace(item, body=body))
     return filled
+
+
+def _estimated(body: StepItem | Attempt, parts: dict[Part, int]) -> StepItem | Attempt:
+    estimate = sum(parts.values())
+    if isinstance(body, Attempt):
+        return replace(body, estimate=estimate)
+    return replace(body, parts=parts, estimate=estimate)
 
 
 def _context(context: ContextRecord, rows: Sequence[Row]) -> ContextRecord:
@@ -73,7 +77,7 @@ def _context(context: ContextRecord, rows: Sequence[Row]) -> ContextRecord:
             row.seq,
             row.role,
             row.text,
-            fit.row_tokens(row.role, row.text),
+            fit.row_tokens(row.role, row.text) + fit.parts_tokens(row.parts),
             history.needs(row.seq, context.stored),
             id=row.id,
             origin=(row.origin.thread, row.origin.seq) if row.origin else None,
