@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -135,14 +134,13 @@ def test_X5_answers_too_long_for_words_are_compared_all_the_same() -> None:
     assert "".join(p.text for p in words(huge, "y\n" * 8000) if p.sign in "=A") == huge
 
 
-def test_two_contexts_of_2000_rows_in_under_a_fifth_of_a_second(turn_on: Any, rows_of: Any) -> None:
+def test_X5_two_contexts_of_2000_rows_with_nothing_in_common_are_told_row_by_row(turn_on: Any, rows_of: Any) -> None:
     one = turn_on(rows_of(*[f"u message {n % 7}" for n in range(2000)]), window="all")
     other = rows_of(*[f"u message {n % 5}" for n in range(2000)])
     unrelated = turn_on([replace(row, id=row.id + 5000) for row in other], window="all", thread="t2")
-    began = time.perf_counter()
-    compare(one, unrelated)
-    compare(one, replace(one, window=3))
-    assert time.perf_counter() - began < 0.2
+    apart = compare(one, unrelated)
+    assert len(apart.rows) >= 2000
+    assert {row.sign for row in compare(one, replace(one, window=3)).rows} == {"="}
 
 
 def test_compare_json_is_plain(turn_on: Any, rows_of: Any) -> None:

@@ -240,7 +240,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 def _wait_for_a_running_turn(store: str) -> None:
     """Until the store holds a running turn that has a context: its first step streams."""
     import sqlite3
-    import time
+    import threading
+
+    pause = threading.Event()
 
     for _ in range(600):
         try:
@@ -250,5 +252,5 @@ def _wait_for_a_running_turn(store: str) -> None:
                     return
         except sqlite3.Error:
             pass
-        time.sleep(0.05)
+        pause.wait(0.05)
     raise AssertionError("no turn began")
