@@ -23,6 +23,7 @@ COMMANDS = {
     "check": Entry("check", "problems of seeds, agent files and ABL, with file, line and code"),
     "verify": Entry("verify", "what seeds expect of their turns; for CI"),
     "import": Entry("import_file", "a conversation someone already has, as a thread or a seed"),
+    "models": Entry("models", "the models you can name, and whether they answer"),
     "seeds": Entry("seeds", "the shipped seeds"),
     "threads": Entry("threads", "the threads of a store"),
     "show": Entry("show", "a thread or a turn, to read"),
