@@ -86,34 +86,35 @@ class Asking:
         )
         return asked, turn
 
-    async def subject(self, turn: str, *, recorded: bool = True) -> Subject:
+    async def subject(self, turn: str, *, to_run: bool = True, recorded: bool = True) -> Subject:
         """The point where a turn's request was asked (X4); with `recorded`, what its tools answered.
 
-        Raises UnknownTurn, and BadInput for a child turn.
+        Without `to_run` the agent is known by its name alone. Raises UnknownTurn, BadInput for a child turn.
         """
         of = await self._store.turn(turn)
         if of.kind == "child":
             raise BadInput(f"turn {turn} was delegated; run its parent {of.parent} again", field="turn")
         known = await self._store.thread(of.thread)
-        seed = self.seed_of(known)
-        record = await read_record(self._store, of, bodies=False) if recorded else None
+        seed = self.seed_of(known) if to_run else None
         opening = await read_opening(self._store, of.id)
-        return Subject(
+        subject = Subject(
             known,
             seed,
             await self._upto(of, opening),
             of.request,
             of.kind,
             of.state_before,
-            self.agent_of(known, seed, of.agent),
+            self.agent_of(known, seed, of.agent) if to_run else Agent(of.agent),
             of.window,
             of,
             await self._before(opening),
-            recorded_results(record) if record is not None else None,
-            call_places(record) if record is not None else None,
         )
+        if not (to_run and recorded):
+            return subject
+        record = await read_record(self._store, of, bodies=False)
+        return replace(subject, recorded=recorded_results(record), call_places=call_places(record))
 
-    async def subject_on(self, thread: str, text: str, *, upto: int | None = None, agent: str | None = None) -> Subject:
+    async def subject_on(self, thread: str, text: str, *, upto: int | None, to_run: bool = True) -> Subject:
         """A request that was never sent, on rows 1..`upto` of a thread (None: all it has). Nothing is stored.
 
         Raises UnknownThread, ConfigurationError, BadInput.
@@ -122,8 +123,8 @@ class Asking:
         if not text.strip():
             raise BadInput("a request needs a text", field="request")
         known = await self._store.thread(thread)
-        seed = self.seed_of(known)
-        chosen = self.agent_of(known, seed, agent)
+        seed = self.seed_of(known) if to_run else None
+        agent = self.agent_of(known, seed) if to_run else Agent(known.agent)
         last = await self._store.turns(thread, runs=False, limit=1) if upto is None else []
         return Subject(
             known,
@@ -132,8 +133,8 @@ class Asking:
             text,
             "envelope",
             known.state if upto is None else await self._store.state(thread, seq=upto),
-            chosen,
-            chosen.window,
+            agent,
+            agent.window,
             before=await selected_before(self._store, last[-1].id) if last else None,
         )
 

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from runtime import context
 from runtime.budget import Spending
@@ -104,6 +105,15 @@ class Engine:
         limits = asked.plan.tiers[0].limits
         record = context.assemble(asked.plan.agent, asked.plan.offered, sources)
         return ContextItem(record, limits.context_tokens, limits.reserve_tokens)
+
+    async def preview(self, asked: Asked) -> ContextItem:
+        """The opening context of a run on a view that is not opened."""
+        new = asked.new
+        turn = Turn(
+            "", new.thread, new.kind, new.agent, new.window, new.request, datetime.now(UTC), new.state or {},
+            view=new.view,
+        )  # fmt: skip
+        return await self.assemble(asked, turn, _request_seq(asked, turn))
 
     async def _run_opened(self, asked: Asked, turn: Turn, spending: Spending, emit: Emit) -> TurnRecord:
         task = asyncio.current_task()

@@ -33,9 +33,9 @@ class Overrides:
 class Changes:
     """What a run changes of what the turn was sent: how tools answer (X4), and parts left out or with other text (X7).
 
-    `drop` are rows left out, `edit` rows with other text, by seq. `views` are state views by name, `blocks` the
-    paragraphs of the instructions by number from 1, `results` the turn's tool results by the id of their call: each
-    with other text, or None to leave it out.
+    `drop` are rows left out (the request's own may be), `edit` rows with other text, by seq. `views` are state views
+    by name, `blocks` the paragraphs of the instructions by number from 1, `results` the turn's tool results by the id
+    of their call: each with other text, or None to leave it out.
     """
 
     tools: ToolMode = "live"
@@ -74,6 +74,11 @@ class Subject:
         return self.upto + (self.kind == "envelope")
 
     @property
+    def tools(self) -> ToolMode:
+        """How tools answer unless told otherwise: as recorded in the turn, live for a request that was never sent."""
+        return "live" if self.of is None else "recorded"
+
+    @property
     def name(self) -> str:
         """What a sentence calls it: `turn 3`, `re-run ID`, or the thread where nothing was sent."""
         if self.of is None:
@@ -86,7 +91,7 @@ class Subject:
         """The view of a run of `agent` with these changes. Raises BadInput for a part that the turn could not see."""
         edit = {seq: clean(text) for seq, text in (changes.edit or {}).items()}
         for seq in (*changes.drop, *edit):
-            if not 1 <= seq <= self.upto:
+            if not 1 <= seq <= self.upto and not (seq == self.stored and seq in changes.drop):
                 raise BadInput(f"row {seq} is not among the rows 1 to {self.upto} before {self._where}", field="seq")
         _known(changes.views, agent.state_views, "state view")
         _known(changes.blocks, range(1, len(blocks_of(agent.instructions)) + 1), "paragraph of the instructions")

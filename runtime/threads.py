@@ -38,7 +38,8 @@ class RunPlan:
     """What a turn would execute and send, said before it does (X4).
 
     `models` are the tiers in order; `tools` the agent's own that would run live; `foreign` those among them that run
-    the user's own code; `delegates` the agents it may ask.
+    the user's own code; `delegates` the agents it may ask. `window` is what it would select; None where no turn is
+    at hand.
     """
 
     agent: str
@@ -46,6 +47,7 @@ class RunPlan:
     tools: tuple[str, ...]
     foreign: tuple[str, ...]
     delegates: tuple[str, ...]
+    window: Window | None = None
 
 
 class Runtime:
@@ -228,16 +230,39 @@ class Runtime:
         overrides = Overrides(window, agent, model, request, instructions)
         return self._streamed(lambda: self._again(turn, overrides, Changes(tools, tuple(drop), edit)))
 
-    async def subject(self, turn: str) -> Subject:
-        """The point where a turn's request was asked, for many runs. Raises UnknownTurn, BadInput for a child turn."""
-        return await self._asking.subject(turn)
+    async def subject(self, turn: str, *, to_run: bool = True) -> Subject:
+        """The point where a turn's request was asked, for many runs.
 
-    async def subject_on(self, thread: str, text: str, *, upto: int | None = None, agent: str | None = None) -> Subject:
+        Without `to_run` it can be looked at, not run on: no agent, seed or recorded result is looked up. Raises
+        UnknownTurn, BadInput for a child turn.
+        """
+        return await self._asking.subject(turn, to_run=to_run)
+
+    async def subject_on(self, thread: str, text: str, *, upto: int | None = None, to_run: bool = True) -> Subject:
         """A request that was never sent, at the newest point of a thread or after row `upto`. Nothing is stored.
 
         Raises UnknownThread, ConfigurationError, BadInput.
         """
-        return await self._asking.subject_on(thread, text, upto=upto, agent=agent)
+        return await self._asking.subject_on(thread, text, upto=upto, to_run=to_run)
+
+    def plan_on(self, subject: Subject, overrides: Overrides | None = None, changes: Changes | None = None) -> RunPlan:
+        """What a run on a view of `subject` would execute and send where (X4). Raises what running it would raise."""
+        asked = self._asking.run(subject, overrides or Overrides(), changes or Changes())
+        plan = asked.plan
+        foreign = self._resolver.foreign_tools(plan.agent, subject.seed)
+        models = tuple(tier.model.name for tier in plan.tiers)
+        return RunPlan(plan.agent.name, models, tuple(plan.tools), foreign, tuple(plan.delegates), asked.new.window)
+
+    def agent_on(self, subject: Subject, overrides: Overrides | None = None, changes: Changes | None = None) -> Agent:
+        """The agent of a run on a view of `subject`, with what the run changes of it. Raises as `plan_on` does."""
+        return self._asking.run(subject, overrides or Overrides(), changes or Changes()).plan.agent
+
+    async def preview_on(
+        self, subject: Subject, overrides: Overrides | None = None, changes: Changes | None = None
+    ) -> ContextItem:
+        """What a run on a view of `subject` would be sent at first. Nothing is stored or run."""
+        asked = self._asking.run(subject, overrides or Overrides(), changes or Changes())
+        return await self._engine.preview(asked)
 
     async def run(
         self,

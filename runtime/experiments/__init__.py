@@ -14,7 +14,7 @@ The same for the Studio and the command. Everything here is loaded when first us
     async def judge_sweep(runtime, id, enough: Enough, marks: Marks | None = None) -> Sweep   # runs nothing
     async def open_sweep(runtime, id) -> Sweep
     async def run_ablation(runtime, subject, spec: AblateSpec, *, progress=None) -> Ablation
-    async def open_ablation(runtime, id) -> Ablation
+    async def open_ablation(runtime, id) -> Ablation                    # and judge_ablation, as above
     async def kept(runtime, *, thread: str | None = None, limit: int | None = None) -> list[Experiment]  # newest first
     async def make_fork(runtime, turn) -> str                           # a run on a view becomes a thread
     def sweep_json(sweep) / sweep_csv(sweep) / sweep_markdown(sweep); ablation_json / ablation_csv / ablation_markdown
@@ -29,6 +29,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from runtime.experiments.ablate import judge_ablation as judge_ablation
     from runtime.experiments.ablate import open_ablation as open_ablation
     from runtime.experiments.ablate import run_ablation as run_ablation
     from runtime.experiments.announcing import announce as announce
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
     from runtime.experiments.sweep import run_sweep as run_sweep
 
 _HOMES = {
-    "ablate": ("open_ablation", "run_ablation"),
+    "ablate": ("judge_ablation", "open_ablation", "run_ablation"),
     "announcing": ("announce",),
     "enough": ("BY_HAND", "SAME_AS_ALL", "Enough", "Marks", "Predicate", "passes", "read_enough", "read_predicate"),
     "export": (
