@@ -117,7 +117,7 @@ class Connection:
         if self._given is not None:
             return self._given
         if self._transport is None or self._loop is not loop:
-            self._transport, self._loop = _transport(self.endpoint, self._proxy), loop
+            self._transport, self._loop = open_transport(self.endpoint, self._proxy), loop
         return self._transport
 
     async def _refusal(self, reply: Reply) -> ModelError:
@@ -203,7 +203,9 @@ class Reply:
         return f"no answer within {self._wait:g} s"
 
 
-def _transport(endpoint: Endpoint, proxy: str | None) -> httpx.AsyncBaseTransport:
+def open_transport(endpoint: Endpoint, proxy: str | None = None, *, idle: float = 30.0) -> httpx.AsyncBaseTransport:
+    """The way to a server. `proxy` None means what the environment says, an empty text none; none stands before a
+    server on this machine. `idle` is how many seconds a quiet connection is kept. Raises ConfigurationError."""
     import httpx
 
     if proxy is None:
@@ -211,7 +213,7 @@ def _transport(endpoint: Endpoint, proxy: str | None) -> httpx.AsyncBaseTranspor
     via = httpx.Proxy(proxy) if proxy and not endpoint.local else None
     # Reading the certificates takes 20 ms and more, and plain HTTP needs none.
     verify = endpoint.scheme == "https" or (via is not None and via.url.scheme == "https")
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=30.0)
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=idle)
     return httpx.AsyncHTTPTransport(verify=verify, limits=limits, proxy=via)
 
 

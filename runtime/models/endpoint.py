@@ -94,7 +94,7 @@ def read_endpoint(base_url: str, path_of: Callable[[str], str], *, field: str = 
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
     token = base64.b64encode(f"{user}:{password}".encode()).decode() if user or password else ""
     pairs = parse_qsl(parts.query, keep_blank_values=True)
-    in_query = [value for name, value in pairs if _SECRET_NAME.search(name)]
+    in_query = secret_values(pairs)
     return Endpoint(
         url=site + re.sub(r"/{2,}", "/", path_of(parts.path.rstrip("/"))),
         scheme=parts.scheme,
@@ -103,6 +103,11 @@ def read_endpoint(base_url: str, path_of: Callable[[str], str], *, field: str = 
         basic=f"Basic {token}" if token else "",
         secrets=tuple(secret for secret in (password or user, token, *in_query) if secret),
     )
+
+
+def secret_values(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """The values in a query, given as (name, value), whose names are like those of keys."""
+    return [value for name, value in pairs if _SECRET_NAME.search(name)]
 
 
 def read_proxy(url: str, *, field: str = "proxy") -> str:

@@ -29,7 +29,7 @@ async def followed(runtime: Runtime, events: AsyncIterator[TurnEvent], *, progre
         elif task is not None:
             task.cancel()
 
-    with _interrupts(stop):
+    with interrupts(stop):
         try:
             async for event in events:
                 if isinstance(event, Opened) and turn is None:
@@ -46,7 +46,7 @@ async def followed(runtime: Runtime, events: AsyncIterator[TurnEvent], *, progre
 
 
 @contextlib.contextmanager
-def _interrupts(stop: Callable[[], None]) -> Iterator[None]:
+def interrupts(stop: Callable[[], None]) -> Iterator[None]:
     """While inside, SIGINT and SIGTERM call `stop`; where the system has no such handlers, nothing changes."""
     loop = asyncio.get_running_loop()
     signals = (signal.SIGINT, signal.SIGTERM)

@@ -24,6 +24,7 @@ COMMANDS = {
     "verify": Entry("verify", "what seeds expect of their turns; for CI"),
     "import": Entry("import_file", "a conversation someone already has, as a thread or a seed"),
     "models": Entry("models", "the models you can name, and whether they answer"),
+    "record": Entry("record", "a proxy that turns a running agent's traffic into threads"),
     "seeds": Entry("seeds", "the shipped seeds"),
     "threads": Entry("threads", "the threads of a store"),
     "show": Entry("show", "a thread or a turn, to read"),
