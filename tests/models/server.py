@@ -74,9 +74,10 @@ def plain(status: int, body: bytes | str | object, *, content_type: str = "appli
 
 
 class ModelServer:
-    """`will(answer, ...)` queues answers, `received` is what came, `url` where it listens."""
+    """`will(answer, ...)` queues answers, `received` is what came, `url` where it listens (on any port, or `port`)."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
+        self.port = port
         self.received: list[Received] = []
         self.gone = threading.Event()
         """Set when a client left while an answer was held."""
@@ -91,16 +92,21 @@ class ModelServer:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._port = self._ready.result(10)
+        self.port = self._ready.result(10)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10)
+        self.stop()
+
+    def stop(self) -> None:
+        """Go away at once: every connection is closed where it stands, and nobody listens any more."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join(10)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
+        return f"http://127.0.0.1:{self.port}"
 
     def will(self, *answers: Answer) -> None:
         """Queue answers, the first for the next request."""
@@ -121,7 +127,7 @@ class ModelServer:
 
     async def _serve(self) -> None:
         self._stop = asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
         self._ready.set_result(server.sockets[0].getsockname()[1])
         await self._stop.wait()
         server.close()
