@@ -58,7 +58,7 @@ class CellKey:
 
 
 def asked_json(subject: Subject) -> dict[str, Json]:
-    """Which request of a thread's point was under study, the agent's name and its window."""
+    """Which request was under study at which point, the agent's name and its window."""
     return {
         "request": subject.request,
         "upto": subject.upto,
@@ -67,10 +67,14 @@ def asked_json(subject: Subject) -> dict[str, Json]:
     }
 
 
-def with_asked(subject: Subject, value: JsonObject) -> Subject:
-    """A subject that is only looked at, with the agent's name and window that `asked_json` wrote."""
+def with_asked(subject: Subject, value: JsonObject, *, to_run: bool) -> Subject:
+    """A subject with the request that `asked_json` wrote; one that is only looked at has the agent's name and window
+    from there too."""
     raw: _Raw = value
-    return replace(subject, agent=replace(subject.agent, name=raw["agent"]), window=raw["window"])
+    asked = replace(subject, request=raw["request"])
+    if to_run:
+        return asked
+    return replace(asked, agent=replace(subject.agent, name=raw["agent"]), window=raw["window"])
 
 
 def sweep_spec_json(spec: SweepSpec) -> dict[str, Json]:

@@ -49,14 +49,14 @@ async def reopen(
     asked, spec = found.spec.get("asked"), found.spec.get("spec")
     if not isinstance(asked, Mapping) or not isinstance(spec, Mapping):
         raise StoreError(f"experiment {id} is damaged and cannot be read")
-    if found.of_turn is not None:
-        subject = await runtime.subject(found.of_turn, to_run=to_run)
-        return found, subject if to_run else with_asked(subject, asked), spec
     request, upto = asked.get("request"), asked.get("upto")
     if not isinstance(request, str) or not isinstance(upto, int):
         raise StoreError(f"experiment {id} is damaged and cannot be read")
-    subject = await runtime.subject_on(found.thread, request, upto=upto, to_run=to_run)
-    return found, subject if to_run else with_asked(subject, asked), spec
+    if found.of_turn is not None:
+        subject = await runtime.subject(found.of_turn, to_run=to_run)
+    else:
+        subject = await runtime.subject_on(found.thread, request, upto=upto, to_run=to_run)
+    return found, with_asked(subject, asked, to_run=to_run), spec
 
 
 async def runs_of(runtime: Runtime, experiment: Experiment) -> list[tuple[CellKey, Run]]:

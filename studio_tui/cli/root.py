@@ -19,6 +19,7 @@ COMMANDS = {
     "run": Entry("run", "one turn, headless"),
     "rerun": Entry("rerun", "a turn's request again, on a view of the same point"),
     "why": Entry("why", "where a message is in a turn's context, or why it is not"),
+    "sweep": Entry("sweep", "one request under several windows: which is enough, and why"),
     "compare": Entry("compare", "two turns: contexts by row, steps, answers by word"),
     "check": Entry("check", "problems of seeds, agent files and ABL, with file, line and code"),
     "verify": Entry("verify", "what seeds expect of their turns; for CI"),
