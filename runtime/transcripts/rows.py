@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 from runtime.transcripts.conversation import Compaction, Lost
 from runtime.transcripts.shapes import decoded, obj, plain, plain_object, txt
+from runtime.transcripts.spool import Spool
 from runtime.values.items import ToolCall
-from runtime.values.json import Json, JsonObject, as_text, clean
+from runtime.values.json import Json, JsonObject, as_text, clean, clean_json
 from runtime.values.messages import NewMessage, Role, tool_call_part, tool_result_part
 from runtime.values.request import ToolSpec
 
@@ -44,34 +45,43 @@ class Said:
 class Rows:
     """The rows read so far. Not for sharing: one loader fills it, then takes `messages` and `losses`."""
 
-    messages: list[NewMessage] = field(default_factory=list)
+    messages: Spool = field(default_factory=Spool)
     tools: list[ToolSpec] = field(default_factory=list)
     model: str = ""
     title: str = ""
     compaction: Compaction = "full"
     _lost: dict[tuple[str, str], int] = field(default_factory=dict)
-    _open: list[ToolCall] = field(default_factory=list)
+    _open: OpenCalls = field(default_factory=lambda: OpenCalls())
     _ids: int = 0
 
     def say(
         self, role: Role, text: str, *, source: str, parts: Iterable[JsonObject] = (), flags: Iterable[str] = ()
     ) -> None:
         """A message without calls."""
-        self.messages.append(NewMessage(role, text, tuple(parts) or None, source, tuple(flags)))
+        self._row(role, text, [_storable(part) for part in parts], source, tuple(flags))
 
-    def add(self, role: Role, said: Said, *, source: str, flags: Iterable[str] = ()) -> None:
+    def add(self, role: Role, said: Said, *, source: str, flags: tuple[str, ...] = ()) -> None:
         """A message as it was read; an assistant's calls wait for their results."""
-        calls = [tool_call_part(call.id, call.name, call.arguments) for call in said.calls]
-        self.say(role, said.text, source=source, parts=(*said.parts, *calls), flags=flags)
-        self._open += said.calls
+        parts = [_storable(part) for part in said.parts]
+        if said.calls:
+            parts += self._made(said.calls)
+        self._row(role, said.text, parts, source, flags)
 
     def extend_last(self, said: Said) -> None:
         """Join `said` to the assistant message before it: the same response, told in several records."""
         last = self.messages.pop()
-        parts = (*(last.parts or ()), *said.parts, *(tool_call_part(c.id, c.name, c.arguments) for c in said.calls))
         text = "\n".join(text for text in (last.text, said.text) if text)
-        self.messages.append(NewMessage(last.role, text, parts or None, last.source, last.flags))
-        self._open += said.calls
+        parts = [*(last.parts or ()), *map(_storable, said.parts), *self._made(said.calls)]
+        self._row(last.role, text, parts, last.source or "", last.flags)
+
+    def _row(self, role: Role, text: str, parts: list[JsonObject], source: str, flags: tuple[str, ...]) -> None:
+        """Every row is made here, of parts that are storable."""
+        self.messages.append(NewMessage.storable(role, clean(text), tuple(parts) or None, clean(source), flags))
+
+    def _made(self, calls: list[ToolCall]) -> list[JsonObject]:
+        for call in calls:
+            self._open.add(call.id, call.name)
+        return [tool_call_part(call.id, call.name, call.arguments) for call in calls]
 
     def call(self, id: object, name: object, arguments: object) -> ToolCall:
         """A call with an id of its own; arguments come as an object or as text, also as text encoded twice."""
@@ -102,12 +112,13 @@ class Rows:
         self, id: object, name: object, text: str, *, source: str, error: bool = False, parts: Iterable[JsonObject] = ()
     ) -> None:
         """A result, paired with its call by id, else by name, else by order among the calls still open."""
-        call = self._answered(clean(txt(id)), clean(txt(name)))
+        given, named = clean(txt(id)), clean(txt(name))
+        call = self._open.answer(given, named)
         if call is None:
             self.lose("result without a call", "kept as a tool message that answers nothing")
-        answers = call.id if call else clean(txt(id))
-        tool = (call.name if call else "") or clean(txt(name))
-        self.say("tool", text, source=source, parts=(tool_result_part(answers, tool, error=error), *parts))
+            call = given, named
+        part = tool_result_part(call[0], call[1] or named, error=error)
+        self._row("tool", text, [part, *map(_storable, parts)], source, ())
 
     def lose(self, what: str, reason: str, count: int = 1) -> None:
         """Count something that is not carried, or carried changed."""
@@ -134,23 +145,26 @@ class Rows:
             gone = sum(1 for row in self.messages if row.role != "system" or "summary" in row.flags)
             if gone:
                 self.lose("message before the last compaction", "not asked for: what the model last saw", gone)
-            self.messages = [row for row in self.messages if row.role == "system" and "summary" not in row.flags]
+            self.messages = self.messages.only(lambda row: row.role == "system" and "summary" not in row.flags)
         self._open.clear()
         self.say("system", summary, source=source, flags=("summary",))
 
     def hide_from(self, index: int) -> None:
         """The history was rewound to `index` rows: the rest stays in the file, but was not sent any more."""
-        for at in range(index, len(self.messages)):
-            row = self.messages[at]
-            if "hidden" not in row.flags:
-                self.messages[at] = replace(row, flags=(*row.flags, "hidden"))
-                self.lose("message rewound", "taken back: kept as hidden")
+        hidden = self.messages.hide(index)
+        if hidden:
+            self.lose("message rewound", "taken back: kept as hidden", hidden)
 
     def hide_last_turns(self, turns: int) -> None:
         """The last `turns` requests and what followed them were rolled back."""
-        asked = [n for n, row in enumerate(self.messages) if row.role == "user" and not row.flags]
-        if turns > 0 and asked:
-            self.hide_from(asked[-min(turns, len(asked))])
+        asked: int | None = None
+        for behind, row in enumerate(reversed(self.messages), 1):
+            if turns > 0 and row.role == "user" and not row.flags:
+                asked, turns = len(self.messages) - behind, turns - 1
+            if turns <= 0:
+                break
+        if asked is not None:
+            self.hide_from(asked)
 
     def offer(self, name: object, description: object, schema: object) -> None:
         """A tool that a request body offered."""
@@ -164,11 +178,51 @@ class Rows:
             lost.append(Lost("call without a result", len(self._open), "the file holds no answer to it"))
         return tuple(lost)
 
-    def _answered(self, id: str, name: str) -> ToolCall | None:
-        by_id = [n for n, call in enumerate(self._open) if id and call.id == id]
-        by_name = [n for n, call in enumerate(self._open) if name and call.name == name] if not by_id else []
-        either = by_id or by_name or (list(range(len(self._open))) if not id else [])
-        return self._open.pop(either[0]) if either else None
+
+class OpenCalls:
+    """The calls that nothing has answered, oldest first, found by id, by name, or by age."""
+
+    def __init__(self) -> None:
+        self._calls: dict[int, tuple[str, str]] = {}
+        self._ids: dict[str, list[int]] = {}
+        self._made = 0
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def add(self, id: str, name: str) -> None:
+        """A call that waits for its result."""
+        self._calls[self._made] = id, name
+        self._ids.setdefault(id, []).append(self._made)
+        self._made += 1
+
+    def clear(self) -> None:
+        """Wait for none of them any more."""
+        self._calls.clear()
+        self._ids.clear()
+
+    def answer(self, id: str, name: str) -> tuple[str, str] | None:
+        """Take the call that a result answers: by id, else the oldest of that name, else (without id) the oldest."""
+        found: int | None = None
+        if id and id in self._ids:
+            found = self._ids[id][0]
+        elif name:
+            found = next((number for number, call in self._calls.items() if call[1] == name), None)
+        if found is None and not id:
+            found = next(iter(self._calls), None)
+        if found is None:
+            return None
+        call = self._calls.pop(found)
+        waiting = self._ids[call[0]]
+        waiting.remove(found)
+        if not waiting:
+            del self._ids[call[0]]
+        return call
+
+
+def _storable(part: JsonObject) -> JsonObject:
+    kept = clean_json(part)
+    return kept if isinstance(kept, dict) else {}
 
 
 def tools_of(rows: Rows, tools: object) -> None:

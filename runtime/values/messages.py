@@ -71,6 +71,31 @@ class NewMessage:
         if self.source is not None:
             object.__setattr__(self, "source", clean(self.source))
 
+    @classmethod
+    def storable(
+        cls,
+        role: Role,
+        text: str,
+        parts: tuple[JsonObject, ...] | None = None,
+        source: str | None = None,
+        flags: tuple[str, ...] = (),
+    ) -> NewMessage:
+        """A row of values that were checked and made storable before, at a third of the price of checking again."""
+        row = cls.__new__(cls)
+        _put_role(row, role)
+        _put_text(row, text)
+        _put_parts(row, parts)
+        _put_source(row, source)
+        _put_flags(row, flags)
+        _put_origin(row, None)
+        return row
+
+
+# A frozen dataclass sets each field through object.__setattr__; its slots take the same values at half the price.
+_put_role, _put_text, _put_parts, _put_source, _put_flags, _put_origin = (
+    getattr(NewMessage, slot).__set__ for slot in NewMessage.__slots__
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

@@ -1,0 +1,168 @@
+"""Rows in order; once they are many, all but the newest lie in a temporary file: a long session costs no memory."""
+
+from __future__ import annotations
+
+import marshal
+import tempfile
+import threading
+import weakref
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import IO, Final, overload
+
+from runtime.values.json import JsonObject
+from runtime.values.messages import NewMessage
+
+HELD: Final = 8_000_000
+"""Characters of the newest rows that are held in memory."""
+
+_GROUP_ROWS: Final = 256
+_GROUP_SIZE: Final = 1_000_000
+
+
+class Spool(Sequence[NewMessage]):
+    """A sequence of rows that grows at its end. What it holds on disk is gone when nobody holds the spool any more.
+
+    `held` is how many characters stay in memory. Reading it from several threads is safe, growing it is not.
+    """
+
+    def __init__(self, rows: Sequence[NewMessage] = (), *, held: int = HELD) -> None:
+        self._held = held
+        self._tail: list[NewMessage] = list(rows)
+        self._weight = 0
+        self._before = 0
+        self._firsts = array("Q")
+        self._places = array("Q")
+        self._end = 0
+        self._hidden: list[tuple[int, int]] = []
+        self._file: IO[bytes] | None = None
+        self._reading = threading.Lock()
+        self._read: tuple[int, list[NewMessage]] = (-1, [])
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether some of its rows are in the file."""
+        return self._before > 0
+
+    def append(self, row: NewMessage) -> None:
+        """One more row at the end."""
+        self._tail.append(row)
+        self._weight += len(row.text) + 200 + (_size(row.parts) if row.parts else 0)
+        if self._weight > self._held and len(self._tail) > 1:
+            self._spill()
+
+    def pop(self) -> NewMessage:
+        """Take the newest row back. Raises IndexError if there is none."""
+        return self._tail.pop()  # the newest row is never on disk
+
+    def hide(self, first: int) -> int:
+        """Flag the rows from index `first` on as hidden; returns how many were not so before."""
+        found = 0
+        if first < self._before:
+            found = sum(1 for index in range(first, self._before) if "hidden" not in self[index].flags)
+            self._hidden.append((first, self._before))
+        for at in range(max(0, first - self._before), len(self._tail)):
+            row = self._tail[at]
+            if "hidden" not in row.flags:
+                self._tail[at] = replace(row, flags=(*row.flags, "hidden"))
+                found += 1
+        return found
+
+    def only(self, kept: Callable[[NewMessage], bool]) -> Spool:
+        """A spool of the rows for which `kept` is true."""
+        found = Spool(held=self._held)
+        for row in self:
+            if kept(row):
+                found.append(row)
+        return found
+
+    def __len__(self) -> int:
+        return self._before + len(self._tail)
+
+    @overload
+    def __getitem__(self, at: int) -> NewMessage: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[NewMessage]: ...
+    def __getitem__(self, at: int | slice) -> NewMessage | Sequence[NewMessage]:
+        if isinstance(at, slice):
+            return [self[index] for index in range(*at.indices(len(self)))]
+        index = at + len(self) if at < 0 else at
+        if index >= self._before:
+            return self._tail[index - self._before]
+        if index < 0:
+            raise IndexError(at)
+        group = bisect_right(self._firsts, index) - 1
+        return self._group(group)[index - self._firsts[group]]
+
+    def __iter__(self) -> Iterator[NewMessage]:
+        if not self._before:
+            return iter(tuple(self._tail))
+        groups = (self._group(number) for number in range(len(self._firsts)))
+        return chain(chain.from_iterable(groups), tuple(self._tail))
+
+    def __reversed__(self) -> Iterator[NewMessage]:
+        return (self[index] for index in range(len(self) - 1, -1, -1))
+
+    def _spill(self) -> None:
+        """Write all rows but the newest, a group at a time."""
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="studio-")  # noqa: SIM115  # closed with the spool
+            weakref.finalize(self, self._file.close)
+        newest = self._tail.pop()
+        group: list[tuple[object, ...]] = []
+        weight = 0
+        for row in self._tail:
+            group.append((row.role, row.text, row.parts, row.source, row.flags))
+            weight += len(row.text)
+            if len(group) >= _GROUP_ROWS or weight > _GROUP_SIZE:
+                self._write(group)
+                group, weight = [], 0
+        if group:
+            self._write(group)
+        self._tail = [newest]
+        self._weight = len(newest.text) + 200
+
+    def _write(self, group: list[tuple[object, ...]]) -> None:
+        assert self._file is not None
+        raw = marshal.dumps(group)
+        with self._reading:
+            self._file.seek(self._end)
+            self._file.write(raw)
+        self._firsts.append(self._before)
+        self._places.append(self._end)
+        self._end += len(raw)
+        self._before += len(group)
+
+    def _group(self, number: int) -> list[NewMessage]:
+        known, rows = self._read
+        if known == number:
+            return rows
+        assert self._file is not None
+        place = self._places[number]
+        end = self._places[number + 1] if number + 1 < len(self._places) else self._end
+        with self._reading:
+            self._file.seek(place)
+            raw = self._file.read(end - place)
+        rows = [NewMessage.storable(*values) for values in marshal.loads(raw)]
+        first = self._firsts[number]
+        for low, high in self._hidden:
+            for at in range(max(low - first, 0), min(high - first, len(rows))):
+                if "hidden" not in rows[at].flags:
+                    rows[at] = replace(rows[at], flags=(*rows[at].flags, "hidden"))
+        self._read = number, rows
+        return rows
+
+
+def _size(parts: Sequence[JsonObject]) -> int:
+    """Roughly how many characters parts hold."""
+    size = 0
+    for part in parts:
+        for value in part.values():
+            if isinstance(value, str):
+                size += len(value)
+            elif isinstance(value, dict):
+                size += 50 * len(value) + sum(len(inner) for inner in value.values() if isinstance(inner, str))
+    return size
