@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runtime.errors import StudioError
@@ -26,9 +27,14 @@ class Job:
     step: str = ""
     began: float = field(default_factory=time.monotonic)
     stopping: bool = False
-    done: bool = False
     failed: Exception | None = None
     _worker: Worker[None] | None = None
+    _over: bool = False
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended; one that was stopped before it began has ended too."""
+        return self._over or (self._worker is not None and self._worker.is_finished)
 
     @property
     def seconds(self) -> float:
@@ -61,7 +67,12 @@ class Jobs:
             before.stop()
         self._running[group] = job
         job._worker = self._app.run_worker(
-            self._run(job, work, ended), name=name, group=group, description=name, exit_on_error=False, exclusive=True
+            partial(self._run, job, work, ended),
+            name=name,
+            group=group,
+            description=name,
+            exit_on_error=False,
+            exclusive=True,
         )
         return job
 
@@ -83,7 +94,7 @@ class Jobs:
             job.failed = error
             self._app.log.error(f"{job.name}: {error!r}")
         finally:
-            job.done = True
+            job._over = True
             if self._running.get(job.group) is job:
                 del self._running[job.group]
             if ended is not None and self._app.is_running:

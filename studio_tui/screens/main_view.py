@@ -12,10 +12,12 @@ from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
+from textual.widgets import Static
 
 from studio_tui import showing
 from studio_tui.actions import Focus, Situation
 from studio_tui.desk import NEXT, Desk
+from studio_tui.text import safe
 from studio_tui.views.lines import Pane
 from studio_tui.widgets.budget_line import BudgetLine, in_brief
 from studio_tui.widgets.composer import Composer
@@ -78,6 +80,7 @@ class MainView(Screen[None]):
             yield ContextPane(id="context")
             yield ModelPane(id="model")
         yield Composer()
+        yield Static(id="notice")
         yield ActionFooter(id="footer")
 
     def pane(self, which: str) -> LinesPane:
@@ -242,12 +245,18 @@ class MainView(Screen[None]):
         )
 
     def say(self, text: str, style: str = "$text-success") -> None:
-        """Show a sentence in place of the status until something else happens."""
-        self.status_words = Status(text, style)
+        """Show a sentence until something else happens: in place of the status, above the keys if it is long."""
+        room = self.size.width * 2 // 5
+        long = len(text) > room
+        notice = self.query_one("#notice", Static)
+        notice.display = long
+        notice.update(safe(text, style) if long else safe(""))
+        self.status_words = None if long else Status(text, style)
         self.paint_footer()
 
     def unsay(self) -> None:
         """Take the sentence away."""
+        self.query_one("#notice", Static).display = False
         if self.status_words is not None:
             self.status_words = None
             self.paint_footer()

@@ -56,10 +56,10 @@ def _outcome_lines(comparison: Comparison) -> Iterator[Line]:
         yield Line("words", (Span("the answers are the same" if comparison.a.answer else "neither has an answer"),))
         return
     yield Line("words", (Span("words", "title"), Span("   [only in A]   {only in B}", "muted")))
-    yield Line("diff", tuple(_word_spans(comparison)), indent=2)
+    yield Line("diff", tuple(word_spans(comparison)), indent=2)
 
 
-def _word_spans(comparison: Comparison) -> Iterator[Span]:
+def word_spans(comparison: Comparison) -> Iterator[Span]:
     """Marks say what colours say: what A alone has stands in brackets, what B alone has in braces."""
     for piece in comparison.words:
         if piece.sign == "=":
