@@ -49,7 +49,7 @@ def conversations(path: str | Path, *, progress: Progress | None = None) -> Iter
             if glance is None:
                 rows = Rows()
                 unit.read(rows)
-                glance = rows.title or _said(rows), len(rows.messages)
+                glance = rows.title or rows.messages.asked, len(rows.messages)
             yield Listed(number, _title(glance[0]), glance[1], unit.source, unit.aside)
     except BadInput as error:
         raise _placed(error, document) from error
@@ -76,7 +76,7 @@ def load(
     found = None
     of = asides = 0
     try:
-        for unit in units(document):
+        for unit in units(document, compaction):
             of += 1
             asides += unit.aside
             if of == (1 if pick is None else pick):
@@ -97,21 +97,16 @@ def load(
     if asides and not aside:
         rows.lose("side chain", "the conversation of a sub-agent: it is opened by its number", asides)
     return Conversation(
-        messages=tuple(rows.messages),
+        messages=rows.messages if rows.messages.on_disk else tuple(rows.messages),
         detected=detected,
         file=str(path),
-        title=_title(rows.title or _said(rows)),
+        title=_title(rows.title or rows.messages.asked),
         model=clean(rows.model),
         tools=tuple(rows.tools),
         lost=(*_broken(document), *rows.losses()),
         number=pick or 1,
         of=of,
     )
-
-
-def _said(rows: Rows) -> str:
-    """What the user said first."""
-    return next((row.text for row in rows.messages if row.role == "user" and row.text.strip()), "")
 
 
 def _title(text: str) -> str:

@@ -24,7 +24,7 @@ from runtime.transcripts import (
     sharegpt,
     spans,
 )
-from runtime.transcripts.conversation import Detected, Format
+from runtime.transcripts.conversation import Compaction, Detected, Format
 from runtime.transcripts.detect import detect, is_message, is_span, unread
 from runtime.transcripts.reading import Document, read_whole
 from runtime.transcripts.rows import Rows
@@ -57,13 +57,18 @@ class Unit:
     aside: bool = False
 
 
-def units(document: Document) -> Iterator[Unit]:
-    """The conversations of a file in order, one at a time. Raises BadInput if it holds none."""
+def units(document: Document, compaction: Compaction = "full") -> Iterator[Unit]:
+    """The conversations of a file in order, one at a time. Raises BadInput if it holds none.
+
+    `compaction` is what will be asked of them: a long session is read only once if it is known beforehand.
+    """
     if document.kind == "sqlite":
         return _of_database(document)
     if document.kind == "lines":
-        return _of_lines(document)
-    return _of_array(document) if document.kind == "array" else _of_value(document, document.value)
+        return _of_lines(document, compaction)
+    if document.kind == "array":
+        return _of_array(document, compaction)
+    return _of_value(document, document.value, compaction)
 
 
 def _chat(rows: Rows, body: Mapping[str, object], pointer: str) -> None:
@@ -96,18 +101,19 @@ DIALECTS: Final[Mapping[Format, Dialect]] = {
 }
 
 
-def _of_value(document: Document, value: object) -> Iterator[Unit]:
+def _of_value(document: Document, value: object, compaction: Compaction) -> Iterator[Unit]:
     """One JSON document: a conversation, a list of them, a trace, a case file, or a session in one object."""
     found = obj(value)
     cases = found.get("eval_cases") or found.get("evalCases")
     if isinstance(cases, list):
         return _several(document, numbered(cases, "/eval_cases"))
     if isinstance(found.get("loglines"), list):
-        return _of_session(numbered(found["loglines"], "/loglines"), "it holds `loglines` of a coding session")
+        lines = partial(numbered, found["loglines"], "/loglines")
+        return _of_session(lines, "it holds `loglines` of a coding session", compaction)
     if is_message(value) and "messages" not in found:
         return _several(document, [([value], "")])
     if claude_code.is_record(value):
-        return _of_session([(value, "line 1")], _CLAUDE)
+        return _of_session(lambda: [(value, "line 1")], _CLAUDE, compaction)
     if codex.is_rollout([value]):
         return iter([Unit("", partial(_read_codex, [(value, "line 1")]))])
     if is_span(value):
@@ -116,28 +122,28 @@ def _of_value(document: Document, value: object) -> Iterator[Unit]:
         if any(map(is_span, value)):
             return _of_spans(document, numbered(value, ""))
         if any(map(claude_code.is_record, value)):
-            return _of_session(numbered(value, ""), _CLAUDE)
+            return _of_session(partial(numbered, value, ""), _CLAUDE, compaction)
         return _several(document, numbered(value, ""))
     return _several(document, [(value, "")])
 
 
-def _of_array(document: Document) -> Iterator[Unit]:
+def _of_array(document: Document, compaction: Compaction) -> Iterator[Unit]:
     """A large array: one conversation an element, read one at a time; of anything else the whole."""
     _, first = next(document.elements(), (0, None))
     if is_message(first) or is_span(first) or claude_code.is_record(first) or not isinstance(first, dict | list):
         whole = read_whole(document)
-        return _of_value(whole, whole.value)
+        return _of_value(whole, whole.value, compaction)
     return _several(document, ((value, f"/{number}") for number, value in document.elements()))
 
 
-def _of_lines(document: Document) -> Iterator[Unit]:
+def _of_lines(document: Document, compaction: Compaction) -> Iterator[Unit]:
     """JSONL: a session of one program, spans, one message a line, or one conversation a line."""
     head: list[object] = [value for _, value in islice(document.lines(), 200)]
     placed = _placed(document)
     if codex.is_rollout(head[:20]):
         return iter([Unit("", partial(_read_codex, placed))])
     if any(map(claude_code.is_record, head)):
-        return _of_session(placed, _CLAUDE)
+        return _of_session(partial(_placed, document), _CLAUDE, compaction)
     if any(map(is_span, head)):
         return _of_spans(document, placed)
     if head and is_message(head[0]) and "messages" not in obj(head[0]):
@@ -214,20 +220,27 @@ def _glance(value: object) -> tuple[str, int] | None:
     return said, len(messages)
 
 
-def _of_session(records: Placed, why: str) -> Iterator[Unit]:
-    session = claude_code.read(records)
-    for title, part, side in claude_code.conversations(session):
-        reason = f"{why}; a side chain of it" if side else why
-        detected = Detected("claude-code", reason)
-        yield Unit(part[0].source, partial(_read_session, title, part, session, detected), aside=side)
+def _of_session(records: claude_code.Records, why: str, compaction: Compaction) -> Iterator[Unit]:
+    session = claude_code.read(records, compaction)
+    for part in session.parts():
+        detected = Detected("claude-code", f"{why}; a side chain of it" if part.side else why)
+        yield Unit(
+            part.source,
+            partial(_read_session, session, part, detected),
+            partial(_glance_session, session, part),
+            aside=part.side,
+        )
 
 
-def _read_session(
-    title: str, part: list[claude_code.Record], session: claude_code.Session, detected: Detected, rows: Rows
-) -> Detected:
-    rows.title = title
-    claude_code.add(rows, part, session)
+def _read_session(session: claude_code.Session, part: claude_code.Part, detected: Detected, rows: Rows) -> Detected:
+    session.add(rows, part.number)
+    rows.title = part.title
     return detected
+
+
+def _glance_session(session: claude_code.Session, part: claude_code.Part) -> tuple[str, int]:
+    said, messages = session.glance(part.number)
+    return part.title or said, messages
 
 
 def _of_spans(document: Document, values: Placed) -> Iterator[Unit]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,7 +60,7 @@ class Conversation:
     and `of` tell which of the file's conversations it is. `tools` and `model` are those of a saved request body.
     """
 
-    messages: tuple[NewMessage, ...]
+    messages: Sequence[NewMessage]
     detected: Detected
     file: str = ""
     title: str = ""

@@ -149,6 +149,11 @@ class Rows:
         self._open.clear()
         self.say("system", summary, source=source, flags=("summary",))
 
+    def become(self, other: Rows) -> None:
+        """Take over everything that `other` has read."""
+        self.messages, self.tools, self.model, self.title = other.messages, other.tools, other.model, other.title
+        self._lost, self._open, self._ids = dict(other._lost), other._open, other._ids
+
     def hide_from(self, index: int) -> None:
         """The history was rewound to `index` rows: the rest stays in the file, but was not sent any more."""
         hidden = self.messages.hide(index)

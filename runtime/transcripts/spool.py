@@ -43,6 +43,11 @@ class Spool(Sequence[NewMessage]):
         self._read: tuple[int, list[NewMessage]] = (-1, [])
 
     @property
+    def asked(self) -> str:
+        """What the user said first."""
+        return next((row.text for row in self if row.role == "user" and row.text.strip()), "")
+
+    @property
     def on_disk(self) -> bool:
         """Whether some of its rows are in the file."""
         return self._before > 0
@@ -154,6 +159,30 @@ class Spool(Sequence[NewMessage]):
                     rows[at] = replace(rows[at], flags=(*rows[at].flags, "hidden"))
         self._read = number, rows
         return rows
+
+
+class Tally(Spool):
+    """A spool that counts its rows and holds the newest alone: for a list of what a file holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked = ""
+
+    @property
+    def asked(self) -> str:
+        return self._asked
+
+    def append(self, row: NewMessage) -> None:
+        if not self._asked and row.role == "user" and row.text.strip():
+            self._asked = row.text
+        self._before += len(self._tail)
+        self._tail = [row]
+
+    def hide(self, first: int) -> int:
+        return 0
+
+    def only(self, kept: Callable[[NewMessage], bool]) -> Spool:
+        return self
 
 
 def _size(parts: Sequence[JsonObject]) -> int:

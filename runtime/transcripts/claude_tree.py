@@ -1,0 +1,195 @@
+"""The tree that a session's records form, at some forty bytes a record: what is the main thread, what was abandoned.
+
+Ids are kept as hashes and parents as numbers, so that the records themselves need not be kept.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from runtime.transcripts.shapes import obj, txt
+
+SPOKEN: Final = ("user", "assistant")
+
+_SAID, _NAMED, _ASSISTANT, _CUT, _SIDE = 1, 2, 4, 8, 16
+_NONE, _UNKNOWN = -1, -2
+
+
+class Tree:
+    """Records by number, in the order of the file, each in one part: a stretch of the main thread, or a side chain."""
+
+    def __init__(self) -> None:
+        self.members: list[array[int]] = [array("I")]
+        self.said: list[int] = [0]
+        self.mains = [0]
+        self.sides: dict[str, int] = {}
+        self._numbers: dict[int, int] = {}
+        self._parents = array("i")
+        self._flags = bytearray()
+        self._parts = array("i")
+        self._messages = array("q")
+        self._uses = array("q")
+        self._answers = array("q")
+        self._late: dict[int, int] = {}
+
+    def part_of(self, number: int) -> int:
+        """The part of a record; -1 for one that was met before."""
+        return self._parts[number] if number < len(self._parts) else -1
+
+    def add(self, raw: Mapping[str, object], message: Mapping[str, object], *, clears: bool) -> int:
+        """Take up the next record; returns its part, -1 if its id was met before. `clears` begins a new stretch."""
+        number = len(self._parts)
+        uuid = txt(raw.get("uuid"))
+        key = hash(uuid) if uuid else 0
+        if uuid and key in self._numbers:
+            self._put(-1, _NONE, 0, 0)
+            return -1
+        kind = raw.get("type")
+        parent = self._parent(number, txt(raw.get("parentUuid")) or txt(raw.get("logicalParentUuid")))
+        flags = (_SAID if kind in SPOKEN else 0) | (_NAMED if uuid else 0)
+        if kind == "assistant":
+            flags |= _ASSISTANT
+        elif (kind == "system" and raw.get("subtype") == "compact_boundary") or raw.get("isCompactSummary") is True:
+            flags |= _CUT
+        if raw.get("isSidechain") is True:
+            flags |= _SIDE
+            part = self._side(txt(raw.get("agentId")), parent)
+        elif clears:
+            self.mains.append(self._new_part())
+            part = -1
+        else:
+            part = self.mains[-1]
+        if part >= 0:
+            self.members[part].append(number)
+            self.said[part] += flags & _SAID
+        if uuid:
+            self._numbers[key] = number
+        self._put(part, parent, flags, hash(txt(message.get("id"))) if message.get("id") else 0)
+        if flags & _SAID:
+            self._note_tools(number, message.get("content"))
+        return part
+
+    def dropped(self, part: int) -> frozenset[int]:
+        """The records of a part that belong to an abandoned branch: another one leads to its last message.
+
+        Where ids are missing the order of the file stands. Records that hang on nothing are kept.
+        """
+        self._settle_late()
+        members, flags, parents = self.members[part], self._flags, self._parents
+        spoken = [n for n in members if flags[n] & _SAID]
+        if not spoken or any(not flags[n] & _NAMED for n in spoken):
+            return frozenset()
+        kept = self._path(part, spoken[-1])
+        if all(kept[n] for n in spoken):
+            return frozenset()
+        self._keep_parallel(part, kept)
+        branched = {parents[n] for n in members if kept[n]}
+        return frozenset(
+            n
+            for n in spoken
+            if not kept[n]
+            and parents[n] >= 0
+            and self._parts[parents[n]] == part
+            and (parents[n] in branched or not kept[parents[n]])
+        )
+
+    def _put(self, part: int, parent: int, flags: int, message: int) -> None:
+        self._parts.append(part)
+        self._parents.append(parent)
+        self._flags.append(flags)
+        self._messages.append(message)
+
+    def _parent(self, number: int, name: str) -> int:
+        if not name:
+            return _NONE
+        found = self._numbers.get(hash(name))
+        if found is None:
+            self._late[number] = hash(name)
+            return _UNKNOWN
+        return found
+
+    def _settle_late(self) -> None:
+        """Parents that were written after their children."""
+        for number, key in self._late.items():
+            self._parents[number] = self._numbers.get(key, _UNKNOWN)
+        self._late.clear()
+
+    def _new_part(self) -> int:
+        self.members.append(array("I"))
+        self.said.append(0)
+        return len(self.members) - 1
+
+    def _side(self, agent: str, parent: int) -> int:
+        """A sub-agent's record: by agent id if there is one, else the chain that its parent is in."""
+        if not agent and parent >= 0 and self._flags[parent] & _SIDE:
+            return self._parts[parent]
+        name = agent or str(len(self.sides) + 1)
+        if name not in self.sides:
+            self.sides[name] = self._new_part()
+        return self.sides[name]
+
+    def _note_tools(self, number: int, content: object) -> None:
+        """The calls a message makes and the results it holds, by hash."""
+        for block in content if isinstance(content, list) else ():
+            held = obj(block)
+            kind = held.get("type")
+            if kind == "tool_use":
+                self._uses.extend((number, hash(txt(held.get("id")))))
+            elif kind == "tool_result":
+                self._answers.extend((number, hash(txt(held.get("tool_use_id")))))
+
+    def _path(self, part: int, leaf: int) -> bytearray:
+        """Which records lead to `leaf`. A boundary or summary without a parent goes on from the message before it."""
+        kept = bytearray(len(self._parts))
+        before: dict[int, int] = {}
+        last = _NONE
+        for n in self.members[part]:
+            if self._flags[n] & _CUT:
+                before[n] = last
+            elif self._flags[n] & _SAID:
+                last = n
+        at = leaf
+        while at >= 0 and self._parts[at] == part and not kept[at]:
+            kept[at] = 1
+            parent = self._parents[at]
+            at = before.get(at, _NONE) if parent == _NONE else parent
+        return kept
+
+    def _keep_parallel(self, part: int, kept: bytearray) -> None:
+        """Results of calls made in parallel hang side by side on their calls, not in one line: they are kept."""
+        responses = {
+            self._messages[n] for n in self.members[part] if kept[n] and self._flags[n] & _ASSISTANT
+        } - {0}  # fmt: skip
+        uses, answers = _Pairs(self._uses), _Pairs(self._answers)
+        ids = {used for number, used in uses.all() if kept[number]}
+        found = []
+        for n in self.members[part]:
+            made, answered = uses.of(n), answers.of(n)
+            if self._flags[n] & _ASSISTANT and self._messages[n] in responses:
+                found.append(n)
+                ids.update(made)
+            elif not ids.isdisjoint(answered):
+                found.append(n)
+        for n in found:
+            kept[n] = 1
+
+
+class _Pairs:
+    """Pairs of (record, hash), by record in rising order."""
+
+    def __init__(self, flat: array[int]) -> None:
+        self._flat, self._at = flat, 0
+
+    def all(self) -> Iterator[tuple[int, int]]:
+        return zip(self._flat[::2], self._flat[1::2], strict=True)
+
+    def of(self, number: int) -> list[int]:
+        """The hashes of a record; to be asked in rising order."""
+        flat, found = self._flat, []
+        while self._at < len(flat) and flat[self._at] <= number:
+            if flat[self._at] == number:
+                found.append(flat[self._at + 1])
+            self._at += 2
+        return found
