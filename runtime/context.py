@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from runtime import fit, history
@@ -40,6 +40,7 @@ def assemble(agent: Agent, tools: Sequence[ToolOffered], sources: Sources) -> Co
     omitted = sources.omitted or {}
     unreadable = [row.seq for row in sources.unreadable]
     kept = [row for row in sources.rows if row.seq not in omitted] if omitted else sources.rows
+    repeats = repeats_of([(row.seq, row.text) for row in kept], sources.request, sources.request_seq)
     rows = tuple(
         ContextRow(
             row.seq,
@@ -48,7 +49,7 @@ def assemble(agent: Agent, tools: Sequence[ToolOffered], sources: Sources) -> Co
             fit.row_tokens(row.role, row.text),
             history.needs(row.seq, sources.stored, unreadable),
             row.seq == sources.request_seq,
-            ("request",) if row.seq == sources.request_seq else (),
+            repeats.get(row.seq, ()),
             row.id,
             (row.origin.thread, row.origin.seq) if row.origin else None,
         )
@@ -70,6 +71,24 @@ def assemble(agent: Agent, tools: Sequence[ToolOffered], sources: Sources) -> Co
         since(sources.previous, seqs),
         tuple(tools),
     )
+
+
+def repeats_of(rows: Iterable[tuple[int, str]], request: str, request_seq: int | None) -> dict[int, tuple[str, ...]]:
+    """What rows (seq and text, oldest first) say that stands elsewhere in the same context, by seq (X6).
+
+    `request`: the row is the request, or says the same; `seq 3`: it says the same as the row 3 before it, the first
+    of them. White space around a text does not count, and blank texts repeat nothing.
+    """
+    found: dict[int, tuple[str, ...]] = {}
+    first: dict[str, int] = {}
+    asked = request.strip()
+    for seq, text in rows:
+        said = text.strip()
+        if seq == request_seq or (said and said == asked):
+            found[seq] = ("request",)
+        elif said and (before := first.setdefault(said, seq)) != seq:
+            found[seq] = (f"seq {before}",)
+    return found
 
 
 def offered(tool: ToolSpec) -> ToolOffered:

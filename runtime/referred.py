@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from runtime import fit, history
+from runtime.context import repeats_of
 from runtime.stores import Ledger
 from runtime.values.dialogue import join
 from runtime.values.items import Item, Nudge
@@ -72,6 +73,9 @@ def _estimated(body: StepItem | Attempt, parts: dict[Part, int]) -> StepItem | A
 
 def _context(context: ContextRecord, rows: Sequence[Row]) -> ContextRecord:
     gone = {seq for left in context.left_out for seq in range(left.first, left.last + 1)}
+    shown = [row for row in rows if isinstance(row, Message) and row.seq not in gone]
+    request = context.section("request")
+    repeats = repeats_of([(row.seq, row.text) for row in shown], request.text if request is not None else "", None)
     kept = tuple(
         ContextRow(
             row.seq,
@@ -79,11 +83,11 @@ def _context(context: ContextRecord, rows: Sequence[Row]) -> ContextRecord:
             row.text,
             fit.row_tokens(row.role, row.text) + fit.parts_tokens(row.parts),
             history.needs(row.seq, context.stored),
+            repeats=repeats.get(row.seq, ()),
             id=row.id,
             origin=(row.origin.thread, row.origin.seq) if row.origin else None,
         )
-        for row in rows
-        if isinstance(row, Message) and row.seq not in gone
+        for row in shown
     )
     section = SectionRecord("history", join(kept), sum(row.tokens for row in kept), kept)
     return replace(context, sections=tuple(section if one.name == "history" else one for one in context.sections))

@@ -6,9 +6,10 @@ Pure functions on records and rows: nothing here reads a store or runs a model.
 from __future__ import annotations
 
 from runtime.explain.accounts import Account, InContext, LeftOutRows, NeverStored, ledger
-from runtime.explain.after import NextSees, StateChange, next_sees, repetition, state_changed_since
+from runtime.explain.after import NextSees, StateChange, answer_repeats, next_sees, repetition, state_changed_since
 from runtime.explain.curl import curl_command
 from runtime.explain.finding import finding
+from runtime.explain.search import only, saying
 from runtime.explain.usage import estimate_ratio, off_by, ratio_of
 from runtime.explain.why import Finding, why
 from runtime.explain.windows import (
@@ -41,17 +42,20 @@ __all__ = [
     "NextSees",
     "StateChange",
     "WhatIf",
+    "answer_repeats",
     "curl_command",
     "estimate_ratio",
     "finding",
     "ledger",
     "next_sees",
     "off_by",
+    "only",
     "overflow_words",
     "quoted",
     "ranges",
     "ratio_of",
     "repetition",
+    "saying",
     "settlement",
     "since",
     "state_changed_since",

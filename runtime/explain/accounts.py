@@ -19,7 +19,10 @@ WINDOW_REASONS: frozenset[LeftOutReason] = frozenset({"older-than-window", "hist
 
 @dataclass(frozen=True, slots=True)
 class InContext:
-    """A row in front of the model. `place` counts from 1, oldest first; `needs` as in X2; `tokens` are estimated."""
+    """A row in front of the model. `place` counts from 1, oldest first; `needs` as in X2; `tokens` are estimated.
+
+    `repeats` is what of the same context it says again: `request`, or an earlier row as `seq 3` (X6).
+    """
 
     seq: int
     place: int
@@ -28,6 +31,7 @@ class InContext:
     tokens: int
     needs: int
     is_request: bool = False
+    repeats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ def rows_of(context: ContextRecord, rows: Sequence[Row] | None = None) -> list[I
     """The accounts of a context's rows by seq; see `ledger`."""
     unreadable = unreadable_seqs(context, rows)
     found: list[InContext | LeftOutRows] = [
-        InContext(row.seq, place, row.role, row.text, row.tokens, row.needs, row.is_request)
+        InContext(row.seq, place, row.role, row.text, row.tokens, row.needs, row.is_request, row.repeats)
         for place, row in enumerate(context.rows, start=1)
     ]
     for left in context.left_out:

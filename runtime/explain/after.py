@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from runtime.context import repeats_of
 from runtime.explain.words import plural
 from runtime.values.items import AssistantStep, Nudge, ToolResults
 from runtime.values.json import Json, as_text
@@ -103,12 +104,29 @@ def _setter(record: TurnRecord, key: str) -> int:
 
 
 def repetition(context: ContextRecord) -> dict[int, tuple[str, ...]]:
-    """By seq, what stands twice in a context, in words (X6): the rows that are or say the same as the request."""
+    """By seq, what stands twice in a context, in words (X6): rows that are or say the same as the request, and rows
+    that say the same as a row before them. Found by content, also where a record does not tell."""
     request = context.section("request")
-    found: dict[int, tuple[str, ...]] = {}
-    for row in context.rows:
-        if row.is_request:
-            found[row.seq] = ("is also the request, stored first",)
-        elif request is not None and row.text == request.text:
-            found[row.seq] = ("says the same as the request",)
-    return found
+    own = next((row.seq for row in context.rows if row.is_request), None)
+    found = repeats_of([(row.seq, row.text) for row in context.rows], request.text if request is not None else "", own)
+    return {seq: tuple(_repeats(one, seq == own) for one in repeated) for seq, repeated in found.items()}
+
+
+def _repeats(what: str, own: bool) -> str:
+    if what == "request" and own:
+        return "is also the request, stored first"
+    return "says the same as the request" if what == "request" else f"says the same as {what}"
+
+
+def answer_repeats(record: TurnRecord) -> int | None:
+    """The newest assistant row in the turn's context that its answer repeats (casefolded, white space folded); None
+    if it repeats none (X6)."""
+    if record.answer is None or record.context is None:
+        return None
+    said = _folded(record.answer)
+    rows = reversed(record.context.rows)
+    return next((row.seq for row in rows if said and row.role == "assistant" and _folded(row.text) == said), None)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from runtime.explain.after import answer_repeats
 from runtime.explain.windows import overflow_words
 from runtime.explain.words import plural, ranges, settlement, turn_name
 from runtime.values.record import ContextRecord, TurnRecord
@@ -12,6 +13,9 @@ def finding(record: TurnRecord) -> str:
     told = [settlement(record)]
     if record.context is not None:
         told.insert(0, _selected(record, record.context))
+    repeated = answer_repeats(record)
+    if repeated is not None:
+        told.append(f"the answer says the same as seq {repeated}")
     blame = overflow_words(record)
     if blame is not None:
         told.append(blame)

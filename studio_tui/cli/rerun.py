@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import click
 
+from runtime.errors import BadInput
 from runtime.threads import Runtime
 from runtime.values.messages import Window
 from studio_tui.cli import options
@@ -21,6 +23,8 @@ class Asked(NamedTuple):
     agent: str | None
     tools: Literal["live", "recorded", "stubbed"]
     drop: tuple[int, ...]
+    request: str | None
+    instructions: str | None
     as_json: bool
 
 
@@ -37,6 +41,8 @@ class Asked(NamedTuple):
     help="How tools answer: run again, as recorded, or with a stub.",
 )
 @click.option("--drop", type=int, multiple=True, metavar="SEQ", help="Leave this row out; may be repeated.")
+@click.option("--request", metavar="TEXT", help="Another request in place of the turn's.")
+@click.option("--instructions", metavar="FILE", help="Other instructions in place of the agent's, from a text file.")
 @options.store
 @options.allow_tools
 @options.as_json
@@ -47,11 +53,13 @@ def command(
     agent: str | None,
     tools: Literal["live", "recorded", "stubbed"],
     drop: tuple[int, ...],
+    request: str | None,
+    instructions: str | None,
     store: str | None,
     allow_tools: bool,
     as_json: bool,
 ) -> int:
-    """Run a turn's request again with another window, model, agent or without some rows.
+    """Run a turn's request again with another window, model, agent, request, instructions, or without some rows.
 
     The thread does not change: the run sees its rows up to the one before the request. Tools answer as they did
     then, or again and live, or not at all.
@@ -61,14 +69,23 @@ def command(
     """
     from studio_tui.cli.session import with_runtime
 
-    asked = Asked(turn, window, agent, tools, drop, as_json)
+    text = None if instructions is None else _text_of(instructions)
+    asked = Asked(turn, window, agent, tools, drop, request, text, as_json)
     return with_runtime(store, lambda runtime: _rerun(runtime, asked), model=model, allow_tools=allow_tools)
 
 
 async def _rerun(runtime: Runtime, asked: Asked) -> int:
     of = await runtime.record(asked.turn, bodies=False)
+    if asked.tools == "live":
+        tell(await _said_first(runtime, asked))
     events = runtime.stream_rerun(
-        asked.turn, window=asked.window, agent=asked.agent, tools=asked.tools, drop=asked.drop
+        asked.turn,
+        window=asked.window,
+        agent=asked.agent,
+        request=asked.request,
+        instructions=asked.instructions,
+        tools=asked.tools,
+        drop=asked.drop,
     )
     record = await runtime.record((await followed(runtime, events)).turn)
     if asked.as_json:
@@ -86,3 +103,20 @@ async def _rerun(runtime: Runtime, asked: Asked) -> int:
 
     tell(f"the run did not complete: {settlement(record)}")
     return 1
+
+
+async def _said_first(runtime: Runtime, asked: Asked) -> str:
+    """What will be executed and sent where (X4)."""
+    from runtime.subject import Overrides
+
+    subject = await runtime.subject(asked.turn)
+    plan = runtime.plan_on(subject, Overrides(asked.window, asked.agent, None, asked.request, asked.instructions))
+    tools = ", ".join((*plan.tools, *plan.delegates)) or "none"
+    return f"sends to {', then '.join(plan.models)}; tools that run live, on the run's own state: {tools}"
+
+
+def _text_of(name: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise BadInput(f"cannot be read as UTF-8 text: {error}", file=name, field="--instructions") from None

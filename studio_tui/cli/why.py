@@ -8,6 +8,7 @@ import click
 
 from runtime.errors import BadInput
 from runtime.threads import Runtime
+from runtime.values.json import Json
 from runtime.values.record import TurnRecord
 from studio_tui.cli import options
 from studio_tui.cli.output import print_json, print_text
@@ -20,23 +21,36 @@ if TYPE_CHECKING:
 @click.argument("turn")
 @click.argument("text", required=False)
 @click.option("--seq", type=int, metavar="N", help="The row to ask about, by its seq.")
+@click.option("--ledger", is_flag=True, help="List every row with its place or reason, and what was never a row.")
+@click.option(
+    "--only",
+    metavar="NAME",
+    help="In the ledger: in, out, never-stored, repeated, or a reason such as older-than-window.",
+)
 @options.store
 @options.as_json
-def command(turn: str, text: str | None, seq: int | None, store: str | None, as_json: bool) -> int:
+def command(
+    turn: str, text: str | None, seq: int | None, ledger: bool, only: str | None, store: str | None, as_json: bool
+) -> int:
     """Say where a stored message is in the turn's context, or why it is not, and which window would include it.
 
     Name the message by its seq, or by a text it says: rows are searched first, then what else the turn was sent and
-    did, then what was never stored.
+    did, then what was never stored. With --ledger a text narrows the list to what says it.
 
     \b
     Example: studio-tui why 4kq2m7 "Friday draft"
     Example: studio-tui why 4kq2m7 --seq 1
+    Example: studio-tui why 4kq2m7 --ledger --only older-than-window
     """
+    from studio_tui.cli.session import with_runtime
+
+    if ledger and seq is None:
+        return with_runtime(store, lambda runtime: _ledger(runtime, turn, text, only, as_json))
+    if ledger or only is not None:
+        raise BadInput("--only narrows the list that --ledger gives; --seq asks about one row")
     if (text is None) == (seq is None):
         raise BadInput("ask about one message: --seq N, or a text it says")
     about: int | str = seq if seq is not None else text or ""
-    from studio_tui.cli.session import with_runtime
-
     return with_runtime(store, lambda runtime: _why(runtime, turn, about, as_json))
 
 
@@ -67,6 +81,28 @@ async def _why(runtime: Runtime, turn: str, about: int | str, as_json: bool) -> 
             "sentence": found.sentence,
         }
     )
+    return 0
+
+
+async def _ledger(runtime: Runtime, turn: str, text: str | None, only: str | None, as_json: bool) -> int:
+    from runtime.explain import ledger, saying
+    from runtime.explain import only as narrowed
+    from runtime.values.messages import Message
+    from studio_tui.cli.ledger_text import account_json, lines_of
+
+    record = await runtime.record(turn, bodies=False)
+    stored = record.context.stored if record.context is not None else 0
+    rows = await runtime.store.rows(record.thread, 1, stored)
+    accounts = ledger(record, earlier=await _earlier(runtime, record), rows=rows)
+    if only is not None:
+        accounts = narrowed(accounts, only)
+    if text is not None:
+        accounts = saying(accounts, text, rows)
+    if as_json:
+        listed: list[Json] = [account_json(account) for account in accounts]
+        print_json({"turn": record.turn, "thread": record.thread, "window": record.window, "accounts": listed})
+    else:
+        print_text("\n".join(lines_of(accounts, {row.seq: row for row in rows if isinstance(row, Message)})))
     return 0
 
 
