@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
-import select
 import subprocess
 import sys
 import tempfile
@@ -13,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.measure import Promise, paired, promise
+from benchmarks.terminal import Terminal
 
 EMPTY_APP = """
 from textual.app import App, ComposeResult
@@ -59,28 +58,15 @@ def _added(name: str, seconds: float, ours: Sequence[str], theirs: Sequence[str]
 
 def _seconds(command: Sequence[str]) -> float:
     began = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
     return time.perf_counter() - began
 
 
 def _until_shown(command: Sequence[str], text: bytes) -> None:
-    """Start `command` on a terminal of 120x40 and return once `text` was painted; then end it."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.environ.update(TERM="xterm-256color", COLUMNS="120", LINES="40")
-        os.execv(command[0], list(command))
-    seen = b""
-    try:
-        deadline = time.perf_counter() + 30
-        while text not in seen:
-            if time.perf_counter() > deadline:
-                raise TimeoutError(f"{text!r} was not painted in 30 s")
-            if select.select([terminal], [], [], 1)[0]:
-                seen += os.read(terminal, 65536)
-    finally:
-        os.kill(pid, 9)
-        os.waitpid(pid, 0)
-        os.close(terminal)
+    """Start `command` on a terminal and return once `text` was painted; then end it."""
+    with Terminal(command) as terminal:
+        terminal.until(text)
 
 
 if __name__ == "__main__":
