@@ -68,10 +68,11 @@ class HandoffEvent:
     `requested` is how many rows the strategy asks for, `copied` how many it got, the trigger counted if it is among
     them (H13); `rows` are the copies by the place where each was first stored, oldest first. `left_out` are the
     caller's rows 1..`caller_rows` that stay; `children` what earlier children had then, `children_left_out` their rows
-    that stay because a child is sensitive. `barred` are places no handoff may copy.
+    that stay because a child is sensitive. `barred` and
+    `barred_threads` are what no handoff may copy.
     `first_turn` is the target's first turn, `matches` whether its history section holds exactly the copies without
-    the trigger, with the trigger as its request; both None until that context was assembled, `matches` also for a
-    remote target, whose context is what was posted. `as_written` says whether what is in force is what was written.
+    the trigger, with the trigger as its request; both None until that turn has run. `as_written` says whether what is
+    in force is what was written.
     """
 
     n: int
@@ -99,6 +100,7 @@ class HandoffEvent:
     children: tuple[ChildSeen, ...] = ()
     children_left_out: tuple[ChildLeftOut, ...] = ()
     barred: tuple[Place, ...] = ()
+    barred_threads: tuple[str, ...] = ()
     led_by: str | None = None
     first_turn: str | None = None
     matches: bool | None = None
