@@ -181,8 +181,10 @@ class Ledger(Protocol):
         """The threads forked directly from `thread`, oldest first."""
         ...
 
-    async def update_thread(self, thread: str, *, status: str | None = None, state: JsonObject | None = None) -> None:
-        """Change a thread's status or state between its turns; None leaves it. Raises UnknownThread."""
+    async def update_thread(
+        self, thread: str, *, status: str | None = None, state: JsonObject | None = None, name: str | None = None
+    ) -> None:
+        """Change a thread's status, state or name between its turns; None leaves it. Raises UnknownThread."""
         ...
 
     async def add_events(self, thread: str, events: Sequence[JsonObject]) -> None:

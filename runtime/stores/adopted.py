@@ -79,8 +79,10 @@ class Adopted:
         await self._entry(thread)
         return [entry.described(await self.length(entry.id)) for entry in self._ledger.forks(thread)]
 
-    async def update_thread(self, thread: str, *, status: str | None = None, state: JsonObject | None = None) -> None:
-        self._ledger.update(await self._entry(thread), status, state)
+    async def update_thread(
+        self, thread: str, *, status: str | None = None, state: JsonObject | None = None, name: str | None = None
+    ) -> None:
+        self._ledger.update(await self._entry(thread), status, state, name)
 
     async def add_events(self, thread: str, events: Sequence[JsonObject]) -> None:
         self._ledger.add_events(await self._entry(thread), events)

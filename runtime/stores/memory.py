@@ -64,8 +64,10 @@ class MemoryStore:
         self._ledger.entry(thread)
         return [entry.described(entry.length) for entry in self._ledger.forks(thread)]
 
-    async def update_thread(self, thread: str, *, status: str | None = None, state: JsonObject | None = None) -> None:
-        self._ledger.update(self._ledger.entry(thread), status, state)
+    async def update_thread(
+        self, thread: str, *, status: str | None = None, state: JsonObject | None = None, name: str | None = None
+    ) -> None:
+        self._ledger.update(self._ledger.entry(thread), status, state, name)
 
     async def add_events(self, thread: str, events: Sequence[JsonObject]) -> None:
         self._ledger.add_events(self._ledger.entry(thread), events)

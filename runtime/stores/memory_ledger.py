@@ -122,8 +122,10 @@ class MemoryLedger:
         self.touch(entry)
         return entry
 
-    def update(self, entry: ThreadEntry, status: str | None, state: JsonObject | None) -> None:
-        """Change a thread's status or state; None leaves it."""
+    def update(self, entry: ThreadEntry, status: str | None, state: JsonObject | None, name: str | None = None) -> None:
+        """Change a thread's status, state or name; None leaves it."""
+        if name is not None:
+            entry.new = replace(entry.new, name=clean(name))
         if status is not None:
             entry.new = replace(entry.new, status=clean(status))
         if state is not None:

@@ -91,8 +91,10 @@ class SqliteStore:
     async def forks(self, thread: str) -> list[Thread]:
         return await self._file.read(lambda db: threads.forks(db, thread))
 
-    async def update_thread(self, thread: str, *, status: str | None = None, state: JsonObject | None = None) -> None:
-        await self._file.write(lambda db: threads.update(db, thread, status, state))
+    async def update_thread(
+        self, thread: str, *, status: str | None = None, state: JsonObject | None = None, name: str | None = None
+    ) -> None:
+        await self._file.write(lambda db: threads.update(db, thread, status, state, name))
 
     async def add_events(self, thread: str, events: Sequence[JsonObject]) -> None:
         await self._file.write(lambda db: log.append(db, threads.locate(db, thread).id, events))

@@ -159,9 +159,13 @@ def fork(db: sqlite3.Connection, thread: str, seq: int, at: datetime) -> str:
     return uid
 
 
-def update(db: sqlite3.Connection, thread: str, status: str | None, state: JsonObject | None) -> None:
-    """Change a thread's status or state; None leaves it. Raises UnknownThread."""
+def update(
+    db: sqlite3.Connection, thread: str, status: str | None, state: JsonObject | None, name: str | None = None
+) -> None:
+    """Change a thread's status, state or name; None leaves it. Raises UnknownThread."""
     id = locate(db, thread).id
+    if name is not None:
+        db.execute("UPDATE threads SET name = ? WHERE id = ?", (clean(name), id))
     if status is not None:
         db.execute("UPDATE threads SET status = ? WHERE id = ?", (clean(status), id))
     if state is not None:
