@@ -10,14 +10,17 @@ from typing import TypeAlias
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 JsonObject: TypeAlias = Mapping[str, Json]
 
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """`text` with NUL and lone surrogates replaced by U+FFFD, so that every store gives back the same text (S8)."""
-    if text.isascii():
-        return text.replace("\x00", "\ufffd") if "\x00" in text else text
-    return _UNSTORABLE.sub("\ufffd", text)
+    """`text` with NUL and lone surrogates replaced by U+FFFD, so that every store gives back the same text (S8).
+
+    Two surrogates that make a pair, as when a reply was cut between them and joined again, become their character.
+    """
+    if not text.isascii() and _SURROGATE.search(text):
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text.replace("\x00", "\ufffd") if "\x00" in text else text
 
 
 def clean_json(value: Json) -> Json:
