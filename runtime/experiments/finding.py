@@ -22,7 +22,7 @@ def finding(
     ]
     named = [f"with {edge.variant}: {one}" if str(edge.variant) else one for edge, one in zip(edges, told, strict=True)]
     asked = f"{name}, {quoted(request)}, enough when {enough_words(enough)}"
-    return f"{asked}: {'. '.join(named)}.{_failures(cells)}"
+    return f"{asked}: {'. '.join(named)}.{_all_differ(enough, cells)}{_failures(cells)}"
 
 
 def score(cell: Cell) -> str:
@@ -103,6 +103,16 @@ def enough_words(enough: Enough) -> str:
                 said.append(f"the answer {word} {quoted(predicate.value)}")
     at_least = "" if enough.at_least is None else f", in {enough.at_least} or more of the repeats"
     return " and ".join(said) + at_least
+
+
+def _all_differ(enough: Enough, cells: Sequence[Cell]) -> str:
+    """A warning where `same as all` tells nothing, because hardly two runs use the same words."""
+    answers = [run.group for cell in cells if cell.same_as is None for run in cell.runs if run.group is not None]
+    if len(answers) < 3 or len(set(answers)) < len(answers):
+        return ""
+    if not any(predicate.word == "same as all" for predicate in enough.predicates):
+        return ""
+    return " No two runs answered in the same words: a predicate such as contains would tell more."
 
 
 def _failures(cells: Sequence[Cell]) -> str:

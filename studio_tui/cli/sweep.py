@@ -140,12 +140,12 @@ async def _sweep(runtime: Runtime, asked: Asked) -> int:
         if made:  # nothing was run on the thread made for it
             await runtime.store.delete_thread(subject.thread.id)
         raise
-    found = await _stoppable(lambda told: run_sweep(runtime, subject, spec, progress=told))
+    found = await stoppable(lambda told: run_sweep(runtime, subject, spec, progress=told))
     ablation = None
     if asked.without and found.state == "done":
         chosen = _around(spec, found, subject)
         tell((await announce(runtime, subject, chosen)).sentence)
-        ablation = await _stoppable(lambda told: run_ablation(runtime, subject, chosen, progress=told))
+        ablation = await stoppable(lambda told: run_ablation(runtime, subject, chosen, progress=told))
     _write(asked, found)
     if asked.as_json:
         print_json(_json(found, ablation))
@@ -211,7 +211,7 @@ def _around(spec: SweepSpec, found: Sweep, subject: Subject) -> AblateSpec:
 E = TypeVar("E", "Sweep", "Ablation")
 
 
-async def _stoppable(work: Callable[[Callable[[E], None]], Coroutine[object, object, E]]) -> E:
+async def stoppable(work: Callable[[Callable[[E], None]], Coroutine[object, object, E]]) -> E:
     """What an experiment found; Ctrl-C stops it and gives what is done. On a terminal its progress is told."""
     last: list[E] = []
     seen = sys.stderr.isatty()

@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from runtime.explain import next_sees, repetition, settlement, state_changed_since
+from runtime.explain import (
+    InContext,
+    answer_repeats,
+    finding,
+    ledger,
+    next_sees,
+    only,
+    repetition,
+    settlement,
+    state_changed_since,
+)
 from runtime.values.items import AssistantStep
 from runtime.values.record import Fit, StepRecord
 
@@ -117,3 +127,25 @@ def test_X6_the_request_in_its_own_history(turn_on: Any, rows_of: Any) -> None:
 )
 def test_T5_every_settlement_in_plain_words(turn_on: Any, rows_of: Any, fields: Any, sentence: str) -> None:
     assert settlement(turn_on(rows_of("u q"), **fields)) == sentence
+
+
+def test_X6_the_same_text_twice_in_one_context(turn_on: Any, rows_of: Any) -> None:
+    record = turn_on(rows_of("u ping", "a pong", "u  pong ", "a pong", "u  ", "a ", "u when?"))
+    assert repetition(record.context) == {
+        3: ("says the same as seq 2",),
+        4: ("says the same as seq 2",),
+        7: ("is also the request, stored first",),
+    }
+    assert [row.repeats for row in record.context.rows if row.seq > 1] == [
+        (), ("seq 2",), ("seq 2",), (), (), ("request",),
+    ]  # fmt: skip
+    assert [a.seq for a in only(ledger(record), "repeated") if isinstance(a, InContext)] == [3, 4, 7]
+
+
+def test_X6_an_answer_that_repeats_an_earlier_one(turn_on: Any, rows_of: Any) -> None:
+    rows = rows_of("u ping", "a It is  PONG.", "u pong", "a It is pong.", "u ping?")
+    record = turn_on(rows, answer="it is\npong.")
+    assert answer_repeats(record) == 4
+    assert finding(record).endswith("; the answer says the same as seq 4.")
+    assert answer_repeats(turn_on(rows, answer="pong")) is None
+    assert answer_repeats(turn_on(rows, answer=None, status="failed")) is None

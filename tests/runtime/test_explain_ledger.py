@@ -6,11 +6,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime import history
-from runtime.explain import InContext, LeftOutRows, NeverStored, ledger
+from runtime.errors import BadInput
+from runtime.explain import InContext, LeftOutRows, NeverStored, ledger, only, saying
 from runtime.values.items import AssistantStep
 from runtime.values.messages import Message, Unreadable, Window
 from runtime.values.record import ContextRecord, ContextRow, LeftOut, SectionRecord, Since, TurnRecord, View
@@ -203,3 +205,22 @@ def _record_of(kept: tuple[Message, ...], left_out: tuple[LeftOut, ...], stored:
         "t", "th", "run", "sections", "a", "envelope", window, "q", TIME, None, context, None, (), (), (), "completed",
         None, None, None, None, None, None, None, {}, {}, Usage(),
     )  # fmt: skip
+
+
+def test_X1_the_ledger_is_narrowed_to_a_kind_a_reason_or_a_text(turn_on: Any, rows_of: Any, call_of: Any) -> None:
+    rows = rows_of("u the Draft", "a two", "u draft three", "a four", "u the draft?")
+    earlier = turn_on(rows[:1], number=1, transcript=call_of("find-notes", {"about": "draft"}, "nothing"))
+    accounts = ledger(turn_on(rows, window=2, number=2), earlier=[earlier], rows=rows)
+    assert [a.seq for a in only(accounts, "in") if isinstance(a, InContext)] == [4, 5]
+    assert (
+        only(accounts, "out") == only(accounts, "older-than-window") == (LeftOutRows(1, 3, "older-than-window", 5, 3),)
+    )
+    assert {a.reason for a in only(accounts, "never-stored") if isinstance(a, NeverStored)} == {"transcript-only"}
+    assert only(accounts, "unreadable") == ()
+    with pytest.raises(BadInput, match="older-than-window"):
+        only(accounts, "because")
+    said = saying(accounts, "DRAFT", rows)
+    assert said[:2] == (LeftOutRows(1, 1, "older-than-window", 5, 5), LeftOutRows(3, 3, "older-than-window", 3, 3))
+    assert [a.seq for a in said if isinstance(a, InContext)] == [5]
+    assert [(a.what, a.name) for a in said if isinstance(a, NeverStored)] == [("call", "find-notes")]
+    assert saying(accounts, "no such words", rows) == ()
