@@ -17,7 +17,7 @@ async def run_all(jobs: Iterable[Callable[[], Awaitable[None]]], limit: int) -> 
     async def work() -> None:
         while waiting:
             await waiting.pop()()
-            await asyncio.sleep(0)  # a run on this machine may never wait, and the screen and ctrl-C must have their turn
+            await asyncio.sleep(0)  # a run on this machine may never wait; the screen and ctrl-C must have their turn
 
     workers = [asyncio.create_task(work()) for _ in range(min(max(1, limit), len(waiting)))]
     try:
