@@ -20,7 +20,9 @@ class Situation:
     `turn` is the number of the selected turn (0: none, or a run), `selected` that a record is shown, `coming` that it
     is the *next* row, `running` that this app runs a turn, `busy` that the thread's one place is taken by whomever,
     `line` the kind of the highlighted line (`row`, `turn`, `step` ...), `marked` how many turns are marked,
-    `overlay` that the window shown is not the one the turn was sent with.
+    `overlay` that the window shown is not the one the turn was sent with, `found` that a search goes on, `filed` that
+    the seed or the agent has a file, `session` that a project is open, `in_session` that the thread belongs to a
+    session, whose agents are spoken to there alone.
     """
 
     focus: Focus = "composer"
@@ -41,6 +43,10 @@ class Situation:
     turn: int = 0
     line: str = ""
     narrow: bool = False
+    session: bool = False
+    in_session: bool = False
+    found: bool = False
+    filed: bool = True
 
     @property
     def browsing(self) -> bool:
@@ -93,7 +99,7 @@ def _can_send(now: Situation) -> bool:
 
 
 def _can_rerun(now: Situation) -> bool:
-    return now.selected and not now.running and not now.inside
+    return now.selected and not now.running and not now.inside and not now.in_session
 
 
 def _can_compare(now: Situation) -> bool:
@@ -106,6 +112,14 @@ def _can_stop(now: Situation) -> bool:
 
 def _in_pane(now: Situation) -> bool:
     return now.browsing
+
+
+def _can_study(now: Situation) -> bool:
+    return (now.selected or now.coming) and not now.inside
+
+
+def _on_row(now: Situation) -> bool:
+    return now.focus == "context" and now.line == "row" and now.selected and not now.inside
 
 
 ACTIONS: tuple[Action, ...] = (
@@ -156,7 +170,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "reseed", "Reseed: a fresh thread from the same seed",
         "Starts a fresh thread from the same seed (without a seed: an empty thread with the same agent).",
-        keys=("ctrl+n",), browse=("n",), short="reseed", rank=7, when=lambda now: now.thread,
+        keys=("ctrl+n",), browse=("n",), short="reseed", rank=7, when=lambda now: now.thread and not now.found,
     ),
     Action(
         "fork", "Fork at the selected message",
@@ -174,9 +188,97 @@ ACTIONS: tuple[Action, ...] = (
         browse=("space",), short="mark", rank=10, when=lambda now: now.focus == "turns" and now.line in ("turn", "run"),
     ),
     Action(
+        "sweep", "Sweep: which window is enough, and which message entered there",
+        "Runs the request under several windows, on views: which window is enough, and because of which message. What "
+        "would be sent to a server is said first, and waits.",
+        keys=("f5",), browse=("S",), short="sweep", rank=9, when=_can_study,
+    ),
+    Action(
+        "leave_out", "Leave one out: which part makes the difference",
+        "Runs the request without each stored message, state view, paragraph of the instructions and tool result in "
+        "turn: whose absence changes the answer.",
+        keys=("f8",), browse=("l",), short="leave one out", brief="leave out", rank=18, when=_can_study,
+    ),
+    Action(
         "why", "Why is ... in or out?",
         "Asks for a message (by number or words) and says in one sentence why it is in the context, or why not.",
-        keys=("ctrl+f",), browse=("slash",), short="why?", rank=11, when=lambda now: now.selected or now.coming,
+        keys=("ctrl+f",), short="why?", rank=11, when=lambda now: now.selected or now.coming,
+    ),
+    Action(
+        "find", "Find in the thread",
+        "Finds words in the pane; in CONTEXT also in messages that are folded or left out. n and N go on, Esc ends it.",
+        browse=("slash",), short="find", rank=13, when=lambda now: now.thread and now.browsing,
+    ),
+    Action(
+        "next_hit", "The next place found", "Goes to the next place that was found.",
+        browse=("n",), short="next", rank=1, when=lambda now: now.found,
+    ),
+    Action(
+        "previous_hit", "The place found before", "Goes to the place before that was found.",
+        browse=("N",), short="previous", rank=1, when=lambda now: now.found,
+    ),
+    Action(
+        "ledger", "Every message, with its place or its reason",
+        "Lists every message of the thread, and what was never stored, with its place in the context or the reason why "
+        "it is not there; typing narrows the list.",
+        browse=("L",), short="ledger", rank=18, when=lambda now: now.selected or now.coming,
+    ),
+    Action(
+        "drop_row", "Leave this message out of the next re-run",
+        "Leaves the highlighted message out of the next re-run, sweep or leave-one-out of this turn; nothing older "
+        "moves up. Again: takes that back.",
+        browse=("d",), short="drop", rank=2, when=_on_row,
+    ),
+    Action(
+        "edit_row", "Another text of this message in the next re-run",
+        "Gives the highlighted message another text in the next re-run, sweep or leave-one-out of this turn. The "
+        "thread does not change.",
+        browse=("E",), short="edit", rank=2, when=_on_row,
+    ),
+    Action(
+        "rerun_with", "Re-run with another agent, model, request, instructions or tools",
+        "Asks what is to be another in the re-run, says what it will execute and send where, and runs it on a view.",
+        browse=("R",), short="re-run with…", brief="with…", rank=6, when=_can_rerun,
+    ),
+    Action(
+        "adopt", "Write the window shown into the agent's file",
+        "Writes the window shown as historyWindow into the agent's file, after showing the change.",
+        browse=("A",), short="write the window", brief="write", rank=14, when=lambda now: now.overlay and now.filed,
+    ),
+    Action(
+        "edit", "Edit the seed or the agent in $EDITOR, then reseed",
+        "Opens the seed at the highlighted message (the agent at its instructions and tools) in $EDITOR, checks it on "
+        "return, and reseeds.",
+        browse=("e",), short="edit file", brief="edit", rank=18, when=lambda now: now.thread and now.filed,
+    ),
+    Action(
+        "edit_agent", "Edit the agent in $EDITOR, then reseed",
+        "Opens the agent's file in $EDITOR, checks it on return, and reseeds.",
+        rank=0, when=lambda now: now.thread and now.filed,
+    ),
+    Action(
+        "keep_run", "Make this re-run a thread of its own",
+        "Makes the selected re-run a thread: a fork before its request, with its request and answer as newest rows.",
+        browse=("F",), short="make it a thread", rank=8, when=lambda now: now.run and not now.running,
+    ),
+    Action(
+        "tree", "The tree of threads: what was forked from what",
+        "Shows the thread among those it was forked from and those forked from it; opens, names and deletes them.",
+        browse=("t",), short="tree", rank=18, when=lambda now: now.thread,
+    ),
+    Action(
+        "rename", "Give this thread a name", "Gives the thread a name of your own.",
+        rank=0, when=lambda now: now.thread,
+    ),
+    Action(
+        "delete", "Delete this thread",
+        "Deletes the thread with its turns and experiments, for good, after asking.",
+        rank=0, when=lambda now: now.thread and not now.running,
+    ),
+    Action(
+        "back_to_experiment", "The sweep or leave-one-out that is running, or was opened last",
+        "Opens the experiment that is running, or the thread's newest one.",
+        browse=("v",), rank=0, when=lambda now: now.thread,
     ),
     Action(
         "stop", "Stop the running turn",
@@ -235,6 +337,11 @@ ACTIONS: tuple[Action, ...] = (
         browse=("i",),
         rank=0,
         when=lambda now: now.thread,
+    ),
+    Action(
+        "session", "Back to the conversation with the project",
+        "Goes to the conversation with the project that is open: speak as the customer, see its handoffs.",
+        keys=("f9",), browse=("p",), short="session", rank=2, when=lambda now: now.session,
     ),
     Action(
         "palette", "Every action", "Lists every action; type to find one.",

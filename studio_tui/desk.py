@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from runtime.errors import StudioError, UnknownTurn
 from runtime.values.messages import Message, Row, Window
+from studio_tui.turn_list import TurnList
 from studio_tui.windows import same
 
 if TYPE_CHECKING:
     from runtime.explain import WhatIf
+    from runtime.handoff.masking import Mask
     from runtime.stores import Thread
     from runtime.threads import RunPlan, Runtime
     from runtime.values.agent import Agent
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
     from runtime.values.seed import Seed
     from studio_tui.live import LiveTurn
 
+T = TypeVar("T")
+
 NEXT = "next"
 """What is selected where the coming turn is (X3)."""
 
-REMEMBERED = 400
-"""Whole records kept at once; older ones are read again when they are looked at."""
+NEWEST = 64
+"""How many of the newest turns are read again when the store has changed."""
 
 EARLIER = 12
 """How many turns before the selected one are read whole, to say what of them was never stored."""
@@ -44,14 +47,15 @@ class Desk:
     What it needs of the engine is imported when it is used: the frame is on the screen before that. `turns` are the
     thread's root turns and runs, oldest first; `selected` is a turn's id or `NEXT`; `inside` are the delegated turns
     entered below it. `window` is the window shown (None: as it was sent, and the agent's own for the next turn).
-    `marked` are turns to be compared. `live` follows the turn that this process runs.
+    `marked` are turns to be compared. `live` follows the turn that this process runs. `session` is the session with a
+    project that the thread belongs to, None if it belongs to none: its agent is spoken to there.
     """
 
     open_runtime: Callable[[], Runtime]
     thread: Thread | None = None
     agent: Agent | None = None
     seed: Seed | None = None
-    turns: list[Turn] = field(default_factory=list)
+    turns: TurnList = field(default_factory=TurnList)
     forks: tuple[Thread, ...] = ()
     selected: str = NEXT
     inside: tuple[str, ...] = ()
@@ -65,9 +69,9 @@ class Desk:
     what_if: WhatIf | None = None
     rows: dict[int, Row] = field(default_factory=dict)
     elsewhere: str = ""
+    session: str | None = None
+    _mask: Mask | None = None
     _runtime: Runtime | None = None
-    _outlines: dict[str, tuple[Turn, TurnRecord]] = field(default_factory=dict)
-    _whole: OrderedDict[str, TurnRecord] = field(default_factory=OrderedDict)
 
     @property
     def runtime(self) -> Runtime:
@@ -93,22 +97,24 @@ class Desk:
         return None if self.selected == NEXT else self.whole(self.selected)
 
     @property
-    def records(self) -> tuple[TurnRecord, ...]:
+    def records(self) -> Sequence[TurnRecord]:
         """The thread's turns and runs, oldest first; those not read whole have neither context nor steps."""
-        return tuple(self.whole(turn.id) or self._outline(turn) for turn in self.turns)
+        if self.live is not None and (record := self.live.record()) is not None:
+            self.turns.keep(record)
+        return self.turns.records
 
     def records_near(self) -> tuple[TurnRecord, ...]:
         """The whole records at hand of the turns just before the selected one, and its own."""
-        ids = [turn.id for turn in self.turns]
-        at = ids.index(self.selected) + 1 if self.selected in ids else len(ids)
-        found = (self.whole(id) for id in ids[max(at - EARLIER - 1, 0) : at])
+        found = (self.whole(turn.id) for turn in self._near())
         return tuple(record for record in found if record is not None)
 
     @property
     def runs(self) -> tuple[TurnRecord, ...]:
         """The re-runs of the selected turn (or the run's siblings), oldest first."""
         of = self.of_runs
-        return tuple(self.whole(turn.id) or self._outline(turn) for turn in self.turns if of and turn.rerun_of == of)
+        ids = self.turns.runs_of(of) if of is not None else []
+        found = (self.whole(id) or self.turns.record(id) for id in ids)
+        return tuple(record for record in found if record is not None)
 
     @property
     def of_runs(self) -> str | None:
@@ -132,41 +138,66 @@ class Desk:
     def busy(self) -> bool:
         """Whether the thread's one place is taken, by this process or another."""
         return self.running or (
-            any(turn.status == "running" and turn.view is None and turn.kind != "child" for turn in self.turns[-8:])
+            any(
+                turn.status == "running" and turn.view is None and turn.kind != "child"
+                for turn in self.turns.turns[-8:]
+            )
             and not self.elsewhere.startswith("interrupted")
         )
 
     def turn(self, id: str) -> Turn | None:
         """The turn's row, None if it is not of this thread."""
-        return next((turn for turn in reversed(self.turns) if turn.id == id), None)
+        return self.turns.get(id)
 
     def whole(self, id: str) -> TurnRecord | None:
         """The whole record of a turn, as it is so far if it runs here; None if it was not read yet."""
         if self.live is not None and self.live.root == id:
             return self.live.record()
-        record = self._whole.get(id)
-        if record is not None:
-            self._whole.move_to_end(id)
-        return record
+        return self.turns.whole(id)
 
     def roots(self) -> list[Turn]:
         """The turns without the runs, oldest first."""
-        return [turn for turn in self.turns if turn.view is None]
+        return self.turns.roots
 
     async def open(self, thread: str, *, turn: str | None = None) -> None:
         """Put another thread on the desk, its last turn selected (`turn`: that one). Raises UnknownThread."""
         store = self.runtime.store
         self.thread = await store.thread(thread)
-        self.agent = await self.runtime.agent_of(thread)
+        await self._look_up_session()
+        self.agent = await self.runtime.agent_of(thread) if self.session is None else None
         self.seed = await self.runtime.seed_of(thread)
         await self.look_up_plan()
-        self.turns = await store.turns(thread)
+        self.turns = TurnList(self.shown(await store.turns(thread)))
         self.forks = tuple(await store.forks(thread))
         self.rows, self.marked, self.inside, self.live = {}, (), (), None
-        self._outlines.clear()
-        self._whole.clear()
         roots = self.roots()
         await self.select(turn or (roots[-1].id if roots else NEXT))
+
+    async def _look_up_session(self) -> None:
+        """Whether the thread belongs to a session with a project, and what of it must not be read (Q3)."""
+        self.session, self._mask = None, None
+        if self.thread is None or not self.thread.about:
+            return
+        from runtime.handoff.masking import mask_of, session_of
+
+        self.session = session_of(self.thread)
+        if self.session is not None:
+            self._mask = await mask_of(self.runtime.store, self.thread.id)
+
+    def shown(self, values: Sequence[T]) -> Sequence[T]:
+        """Rows, turns and records as they may stand on the screen: sensitive values masked (Q3)."""
+        if not self._mask:
+            return values
+        from studio_tui.masked import masked
+
+        return [masked(each, self._mask) for each in values]
+
+    async def body(self, turn: str, step: int) -> bytes | None:
+        """The body of a step's request as it was sent, sensitive values masked; None if it is gone."""
+        found = await self.runtime.store.body(turn, step)
+        if found is None or not self._mask:
+            return found
+        return self._mask.text(found.decode("utf-8", "replace")).encode()
 
     async def look_up_plan(self) -> None:
         """What a turn would execute and send where; why none can run, if none can."""
@@ -181,15 +212,12 @@ class Desk:
         if self.thread is None:
             return
         store = self.runtime.store
-        known = {turn.id: turn for turn in self.turns}
         self.thread = await store.thread(self.thread.id)
-        self.turns = await store.turns(self.thread.id)
+        await self._look_up_session()
+        self.turns.take(self.shown(await store.turns(self.thread.id, limit=NEWEST)))
         self.forks = tuple(await store.forks(self.thread.id))
-        for turn in self.turns:
-            if known.get(turn.id) != turn:
-                self._whole.pop(turn.id, None)
         if self.live is not None and self.live.settled is not None:
-            self.keep(self.live.settled)
+            self.turns.keep(self.live.settled)
             self.live = None
         await self._look_elsewhere()
         await self.select(self.selected)
@@ -219,26 +247,17 @@ class Desk:
         """The whole record of a turn or a run, read if it is not at hand. Raises UnknownTurn."""
         record = self.whole(id)
         if record is None or (record.status == "running" and not self._is_live(id)):
-            record = await self.runtime.record(id, bodies=False)
-            self.keep(record)
+            (record,) = self.shown([await self.runtime.record(id, bodies=False)])
+            self.turns.keep(record)
         return record
 
     async def read_around(self) -> bool:
         """Read the turns just before the selected one and its runs; True if any was not at hand."""
-        ids = [turn.id for turn in self.turns]
-        at = ids.index(self.selected) if self.selected in ids else len(ids)
-        wanted = [*ids[max(at - EARLIER, 0) : at], *(run.turn for run in self.runs)]
+        wanted = [*(turn.id for turn in self._near()), *(run.turn for run in self.runs)]
         missing = [id for id in wanted if self.whole(id) is None]
         for id in missing:
             await self.read(id)
         return bool(missing)
-
-    def keep(self, record: TurnRecord) -> None:
-        """Remember a whole record."""
-        self._whole[record.turn] = record
-        self._whole.move_to_end(record.turn)
-        while len(self._whole) > REMEMBERED:
-            self._whole.popitem(last=False)
 
     @property
     def sent_window(self) -> Window | None:
@@ -291,7 +310,7 @@ class Desk:
         while missing:
             low = missing[0]
             high = min(missing[-1], low + 1_999)
-            for row in await self.runtime.store.rows(self.thread.id, low, high):
+            for row in self.shown(await self.runtime.store.rows(self.thread.id, low, high)):
                 self.rows[row.seq] = row
             await asyncio.sleep(0)
             missing = [seq for seq in missing if seq > high]
@@ -348,26 +367,21 @@ class Desk:
 
     def step_turn(self, by: int) -> str:
         """The id `by` places after the selected turn among the root turns, `NEXT` after the last."""
-        ids: Sequence[str] = [*(turn.id for turn in self.roots()), NEXT]
-        here = self.selected if self.selected in ids else self.of_runs
-        at = ids.index(here) if here in ids else len(ids) - 1
-        return ids[min(max(at + by, 0), len(ids) - 1)]
+        roots = self.roots()
+        here = self.turn(self.of_runs or "")
+        at = roots.index(here) if here in roots else len(roots)
+        to = min(max(at + by, 0), len(roots))
+        return roots[to].id if to < len(roots) else NEXT
 
     def requests(self) -> tuple[str, ...]:
         """The requests sent on this thread, oldest first, equal neighbours once."""
-        found: list[str] = []
-        for turn in self.roots():
-            if turn.origin == "run" and turn.request and (not found or found[-1] != turn.request):
-                found.append(turn.request)
-        return tuple(found)
+        return self.turns.requests
 
-    def _outline(self, turn: Turn) -> TurnRecord:
-        from studio_tui.live import outline
-
-        known = self._outlines.get(turn.id)
-        if known is None or known[0] != turn:
-            known = self._outlines[turn.id] = (turn, outline(turn))
-        return known[1]
+    def _near(self) -> list[Turn]:
+        """The selected turn (the last one for the coming turn) and the ones just before it."""
+        at = self.turns.place(self.selected)
+        end = len(self.turns) if at is None else at + 1
+        return self.turns.turns[max(end - EARLIER - 1, 0) : end]
 
     def _is_live(self, id: str) -> bool:
         return self.live is not None and self.live.root == id
@@ -375,7 +389,7 @@ class Desk:
     async def _look_elsewhere(self) -> None:
         """Say what runs on the thread in another process (S7): looking settles nothing."""
         self.elsewhere = ""
-        for turn in self.turns[-8:]:
+        for turn in self.turns.turns[-8:]:
             if turn.status == "running" and turn.view is None and not self._is_live(turn.id):
                 gone = await self.runtime.store.interrupted(turn)
                 self.elsewhere = (

@@ -67,6 +67,8 @@ def composer_title(desk: Desk) -> str:
     """What sending would do."""
     if desk.thread is None:
         return "ASK  open a thread, a seed or a file first (^o)"
+    if desk.session is not None:
+        return f"ASK  as the customer, in session {desk.session}"
     return f"ASK  as the next turn of {desk.thread.id}, window {desk.next_window}"
 
 

@@ -16,15 +16,19 @@ from runtime.errors import BadInput, StudioError
 from runtime.values.messages import read_window
 from studio_tui import actions, clipboard, targets, themes
 from studio_tui.desk import Desk
+from studio_tui.editing import Editor, in_terminal
+from studio_tui.experimenting import Experimenter
 from studio_tui.jobs import Job, Jobs, sentence
 from studio_tui.screens.main_view import MainView
 from studio_tui.screens.thread import ThreadScreen
+from studio_tui.screens.workbench import Workbench
 from studio_tui.targets import Place
 from studio_tui.turn_runner import GROUP, TurnRunner
 
 if TYPE_CHECKING:
     from runtime.events import TurnEvent
     from runtime.threads import Runtime
+    from studio_tui.project_desk import ProjectDesk
     from studio_tui.screens.picker import Pick
 
 
@@ -53,7 +57,10 @@ class StudioApp(App[None]):
         self.desk.window = None if window is None else read_window(window, field="--window")
         self.jobs = Jobs(self)
         self.runner = TurnRunner(self.desk, self.jobs, self._told)
+        self.experiments = Experimenter(self.jobs)
         self.stamp = 0
+        self.editor: Editor = in_terminal(self)
+        self.project: ProjectDesk | None = None
         self.failure: StudioError | None = None
         self.came_from: str | None = None
         self._store_url = store_url
@@ -93,7 +100,7 @@ class StudioApp(App[None]):
     # Where it begins
 
     def get_default_screen(self) -> Screen[None]:
-        return ThreadScreen(self.desk, store_name=short_name(self._store_url), saved=self._store_url != "memory:")
+        return Workbench(self.desk, store_name=short_name(self._store_url), saved=self._store_url != "memory:")
 
     @property
     def main(self) -> ThreadScreen:
@@ -113,15 +120,18 @@ class StudioApp(App[None]):
             place = await targets.find(
                 self.desk.runtime, self._target, seed=self._seed, agent=self._agent, progress=_told_to(job)
             )
+            await self._go(place)
         except StudioError as error:
             self.failure = error
             self.exit()
             return
         finally:
             gc.enable()
-        await self._go(place)
 
     async def _go(self, place: Place) -> None:
+        if place.project is not None or place.session is not None:
+            await self._open_project(place)
+            return
         if place.thread is not None:
             self.main.open_thread(place.thread, turn=place.turn)
             if place.told:
@@ -131,10 +141,78 @@ class StudioApp(App[None]):
             self._folder = place.folder
         await self._show_picker(files_first=place.folder is not None)
 
+    async def _open_project(self, place: Place) -> None:
+        """A project's fresh session, or one of the store; a project with errors shows them and begins none."""
+        from studio_tui.project_desk import ProjectDesk
+
+        desk = ProjectDesk(self.desk.runtime, place.project or Path.cwd())
+        if place.session is not None:
+            try:
+                await desk.reopen(place.session)
+            except BadInput as error:  # the files are gone or have errors: what is stored can be looked at all the same
+                self.main.open_thread(place.thread or place.session, turn=place.turn)
+                self.main.say(sentence(error), "$text-warning")
+                return
+        else:
+            desk.check()
+            if desk.runs:
+                await desk.begin(agent=self._agent or "")
+        self.project = desk
+        self.came_from = desk.session.id if desk.session is not None else None
+        gc.enable()
+        if place.thread is not None and place.thread != place.session:
+            self.show_thread(place.thread, turn=place.turn)
+        else:
+            await self.show_session()
+
+    async def show_session(self, *, saying: str = "") -> None:
+        """The conversation with the project that is open, over the main screen; `saying` is said there at once."""
+        from studio_tui.screens.session import SessionScreen
+
+        if self.project is None:
+            return
+        while len(self.screen_stack) > 1 and not isinstance(self.screen, SessionScreen):
+            await self.pop_screen()
+        if not isinstance(self.screen, SessionScreen):
+            await self.push_screen(SessionScreen(self.project, saying=saying))
+
+    def show_handoff(self, n: int) -> None:
+        """One handoff of the session, over its conversation."""
+        from studio_tui.screens.handoff import HandoffScreen
+
+        if self.project is not None:
+            self.push_screen(HandoffScreen(self.project, n))
+
+    def show_thread(self, thread: str, *, turn: str | None = None) -> None:
+        """A thread of the session on the main screen, with its turns, contexts and model calls."""
+
+        async def work(job: Job) -> None:
+            while len(self.screen_stack) > 1:
+                await self.pop_screen()
+            self.main.open_thread(thread, turn=turn)
+            if self.project is not None:
+                self.main.say("F9 goes back to the session")
+
+        self.jobs.start("opening the thread", work, group="open", ended=self._said_if_failed)
+
     def opened(self, thread: str) -> None:
         """A thread lies on the desk: this is where one would come back to."""
         self.came_from = thread
         gc.enable()
+
+    def reseed_with(self, *, agent: str = "", seed: str = "", told: str) -> None:
+        """A fresh thread like the one on the desk, of another agent's or seed's file; `told` is said then."""
+
+        async def work(job: Job) -> None:
+            from studio_tui.reseeding import reseeded
+
+            made = await reseeded(self.desk, agent=agent, seed=seed)
+            while len(self.screen_stack) > 1:
+                await self.pop_screen()
+            self.main.open_thread(made)
+            self.main.say(f"{told}: thread {made}")
+
+        self.jobs.start("reseeding", work, group="open", ended=self._said_if_failed)
 
     def pick(self) -> None:
         """Ask what to open."""
@@ -156,7 +234,7 @@ class StudioApp(App[None]):
     def _picked(self, pick: Pick | None) -> None:
         if pick is None:
             return
-        if pick.kind == "thread":
+        if pick.kind == "thread" and self.runner.job is not None:
             self.main.open_thread(pick.value)
             return
 

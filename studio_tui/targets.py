@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,17 +12,26 @@ from typing import TYPE_CHECKING
 from runtime.errors import BadInput, UnknownThread, UnknownTurn
 
 if TYPE_CHECKING:
+    from runtime.stores import Thread
     from runtime.threads import Runtime
+
+ABL, MANIFEST = ".agent.abl", "project.json"
+
+MOST_FOLDERS = 2_000
+"""Folders that are looked into for agent files; what holds more is no project."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to begin: a thread, one of its turns (None: its last), or a folder to pick from. `told` is said then."""
+    """Where to begin: a thread, one of its turns (None: its last), a folder to pick from, a project's folder, or a
+    session with a project (`thread` then names one of its threads, if one was asked for). `told` is said then."""
 
     thread: str | None = None
     turn: str | None = None
     folder: Path | None = None
     told: str = ""
+    project: Path | None = None
+    session: str | None = None
 
 
 Progress = Callable[[int, int], None]
@@ -104,8 +114,8 @@ def path_of(typed: str, folder: Path | None = None) -> Path | None:
 async def _stored(runtime: Runtime, target: str) -> Place | None:
     """The thread, or the turn, that has exactly this id."""
     try:
-        await runtime.store.thread(target)
-        return Place(target)
+        thread = await runtime.store.thread(target)
+        return Place(target, session=_session_of(thread))
     except UnknownThread:
         pass
     try:
@@ -114,7 +124,37 @@ async def _stored(runtime: Runtime, target: str) -> Place | None:
         return None
     while turn.parent is not None:
         turn = await runtime.store.turn(turn.parent)
-    return Place(turn.thread, turn.id)
+    return Place(turn.thread, turn.id, session=_session_of(await runtime.store.thread(turn.thread)))
+
+
+def _session_of(thread: Thread) -> str | None:
+    """The session with a project that the thread belongs to."""
+    if not thread.about:
+        return None
+    from runtime.handoff.masking import session_of
+
+    return session_of(thread)
+
+
+def project_of(path: Path) -> Path | None:
+    """The folder of the ABL project that a path means; None if it means none.
+
+    A folder that holds agent files at any depth and no project below it; of an agent file, or of project.json, the
+    folder with project.json above it, else its own.
+    """
+    if path.is_file():
+        if not path.name.endswith(ABL) and path.name != MANIFEST:
+            return None
+        return next((one for one in path.absolute().parents if (one / MANIFEST).is_file()), path.absolute().parent)
+    agents = False
+    for walked, (at, folders, files) in enumerate(os.walk(path)):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        if walked > MOST_FOLDERS or (MANIFEST in files and at != str(path)):
+            return None
+        agents = agents or any(name.endswith(ABL) for name in files)
+        if agents and (path / MANIFEST).is_file():
+            return path
+    return path if agents else None
 
 
 async def _named(runtime: Runtime, name: str, agent: str | None, progress: Progress | None) -> Place:
@@ -122,6 +162,9 @@ async def _named(runtime: Runtime, name: str, agent: str | None, progress: Progr
     from runtime.seeds import shipped_seed_names
 
     path = path_of(name)
+    project = project_of(path) if path is not None else None
+    if project is not None:
+        return Place(project=project)
     if path is not None and path.is_dir():
         return Place(folder=path)
     if path is not None:

@@ -40,11 +40,11 @@ class TurnRunner:
         """Send `text` as the next turn with the window shown."""
         assert self._desk.thread is not None
         thread, window = self._desk.thread.id, self._desk.next_window
-        self._start("the turn", lambda: self._desk.runtime.stream(thread, text, window=window), ended)
+        self.run("the turn", lambda: self._desk.runtime.stream(thread, text, window=window), ended)
 
     def rerun(self, turn: str, window: Window, ended: Ended) -> None:
         """Run `turn` again with `window`, on a view (X4)."""
-        self._start("the re-run", lambda: self._desk.runtime.stream_rerun(turn, window=window), ended)
+        self.run("the re-run", lambda: self._desk.runtime.stream_rerun(turn, window=window), ended)
 
     async def stop(self) -> bool:
         """Stop the running turn at once (T10); False if none runs."""
@@ -62,7 +62,8 @@ class TurnRunner:
             job.stop()
         return True
 
-    def _start(self, name: str, stream: Callable[[], AsyncIterator[TurnEvent]], ended: Ended) -> None:
+    def run(self, name: str, stream: Callable[[], AsyncIterator[TurnEvent]], ended: Ended) -> None:
+        """Run what `stream` gives as the job `name`. Raises BadInput while another one runs."""
         if self.job is not None:
             raise BadInput("a turn is running already; ^c stops it")
         from studio_tui.live import LiveTurn
@@ -88,6 +89,6 @@ class TurnRunner:
         first = live.root is None
         live.tell(event)
         if isinstance(event, Opened) and first:
-            self._desk.turns = [*self._desk.turns, event.turn]
+            self._desk.turns.take([event.turn])
         job.step = f"step {max(live.step, 1)}"
         self._told(event)

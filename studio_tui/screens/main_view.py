@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -39,6 +40,9 @@ FRAME = 1 / 30
 PATIENCE = 1.0
 """Seconds after which work other than a turn is shown with its progress."""
 
+REST = 0.2
+"""Seconds without another turn selected after which the panes tell what was read of the turns around."""
+
 NARROW, SHORT = 100, 30
 """Columns below which the panes become tabs, rows below which the composer is smaller."""
 
@@ -64,6 +68,8 @@ class MainView(Screen[None]):
         self._painted = 0.0
         self._waiting = False
         self._jump: dict[str, str] = {}
+        self._listed: object = None
+        self._rests: Timer | None = None
 
     @property
     def studio(self) -> StudioApp:
@@ -86,6 +92,11 @@ class MainView(Screen[None]):
     def pane(self, which: str) -> LinesPane:
         """One of the three panes."""
         return self.query_one(f"#{which}", LinesPane)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all parts are there: not before they are made, and not while the app is being left."""
+        return self.is_attached and len(self.query("LinesPane, Composer, ActionFooter, #notice")) == 6
 
     @property
     def composer(self) -> Composer:
@@ -125,6 +136,8 @@ class MainView(Screen[None]):
             turn=turn.number if turn is not None else 0,
             line=self._kind_of(focus),
             narrow=self.has_class("-narrow"),
+            session=self.studio.project is not None,
+            in_session=desk.session is not None,
         )
 
     @property
@@ -146,11 +159,23 @@ class MainView(Screen[None]):
         else:
             self.call_next(self._paint)
 
+    def paint_at_rest(self, *, more: bool) -> None:
+        """Paint TURNS when the reader rests, not at every key, with thousands of them; the other panes too if `more`
+        of the turns around was read."""
+
+        def now() -> None:
+            self._rests = None
+            self.touch("turns", *(("context", "model") if more else ()))
+
+        if self._rests is not None:
+            self._rests.stop()
+        self._rests = self.set_timer(REST, now)
+
     def _paint(self) -> None:
         self._waiting = False
         self._painted = time.monotonic()
         dirty, self._unpainted = self._unpainted, set()
-        if not self.is_attached:
+        if not self.whole:
             return
         if self.desk.thread is None:
             self._paint_frame()
@@ -175,14 +200,17 @@ class MainView(Screen[None]):
     def _paint_turns(self) -> None:
         from studio_tui.views.turns import turns_pane
 
-        desk = self.desk
+        desk, pane = self.desk, self.pane("turns")
         jump = self._jump.pop("turns", None)
+        cursor = (NEXT if jump == NEXT else f"turn:{jump}") if jump else None
         records, forks = desk.records, desk.forks
         what_next = "running" if desk.running else "nothing sent"
-        self.pane("turns").show(
-            lambda folds: turns_pane(records, what_next=what_next, forks=forks, folds=folds),
-            cursor=(NEXT if jump == NEXT else f"turn:{jump}") if jump else None,
-        )
+        shown = (desk.turns, desk.turns.version, what_next, forks)
+        if shown != self._listed:
+            self._listed = shown
+            pane.show(lambda folds: turns_pane(records, what_next=what_next, forks=forks, folds=folds), cursor=cursor)
+        elif cursor is not None:
+            pane.cursor = cursor
 
     def _paint_context(self) -> None:
         from studio_tui.views.context import context_pane
@@ -232,6 +260,8 @@ class MainView(Screen[None]):
 
     def paint_footer(self) -> None:
         """The keys that work, and what is going on."""
+        if not self.whole:
+            return
         footer = self.query_one(ActionFooter)
         footer.situation = self.situation
         job, work = self.studio.turn_job, self.studio.other_job
@@ -246,6 +276,8 @@ class MainView(Screen[None]):
 
     def say(self, text: str, style: str = "$text-success") -> None:
         """Show a sentence until something else happens: in place of the status, above the keys if it is long."""
+        if not self.whole:
+            return
         room = self.size.width * 2 // 5
         long = len(text) > room
         notice = self.query_one("#notice", Static)
@@ -256,6 +288,8 @@ class MainView(Screen[None]):
 
     def unsay(self) -> None:
         """Take the sentence away."""
+        if not self.whole:
+            return
         self.query_one("#notice", Static).display = False
         if self.status_words is not None:
             self.status_words = None

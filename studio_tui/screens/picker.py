@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from studio_tui.screens.dialog import Dialog, show_lines
-from studio_tui.targets import path_of
+from studio_tui.targets import MANIFEST, path_of
 from studio_tui.views.lines import Line, Span
 from studio_tui.widgets.lines import LinesPane
 
@@ -153,7 +153,7 @@ def entries_of(
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files of a folder and its folders' that may be opened, by name; hidden ones are left out."""
+    """The files and projects of a folder and its folders that may be opened, by name; hidden ones are left out."""
     found: list[Path] = []
     try:
         for path in sorted(folder.iterdir()):
@@ -161,9 +161,12 @@ def files_of(folder: Path) -> list[Path]:
                 continue
             if path.is_file() and path.suffix.casefold() in SUFFIXES:
                 found.append(path)
+            elif (path / MANIFEST).is_file():
+                found.append(path)
             elif path.is_dir() and path.name in ("seeds", "agents", "conversations", "transcripts"):
                 inside = sorted(each for each in path.iterdir() if each.suffix.casefold() in SUFFIXES)
                 found += [each for each in inside if each.is_file()]
+                found += [each for each in sorted(path.iterdir()) if (each / MANIFEST).is_file()]
             if len(found) >= 2000:
                 break
     except OSError:

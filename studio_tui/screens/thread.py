@@ -102,11 +102,9 @@ class ThreadScreen(MainView):
             await self.desk.select(id)
             await self._look_ahead_if_next()
             if move:
-                self.touch("context", "model", "turns", turn_to=id)
-            else:
-                self.touch("context", "model")
-            if await self.desk.read_around():
-                self.touch("context", "model", "turns")
+                self.pane("turns").cursor = NEXT if id == NEXT else f"turn:{id}"
+            self.touch("context", "model")
+            self.paint_at_rest(more=await self.desk.read_around())
 
         self.unsay()
         self.look("reading the turn", reading)
@@ -239,7 +237,9 @@ class ThreadScreen(MainView):
     def action_send(self) -> None:
         """Send what is typed; what is refused stays in the box."""
         text = self.composer.text
-        if self.desk.thread is None:
+        if self.desk.session is not None and text.strip():
+            self._speak(text)
+        elif self.desk.thread is None:
             self.say("nothing is open: ^o opens a thread, a seed or a file", "$text-warning")
         elif not text.strip():
             self.say("nothing is typed yet", "$text-warning")
@@ -247,6 +247,15 @@ class ThreadScreen(MainView):
             self.say("a turn is running; ^c stops it. What you typed stays here", "$text-warning")
         else:
             self._with_consent(lambda: self._send(text))
+
+    def _speak(self, text: str) -> None:
+        """A thread of a session is spoken to in its conversation, where whoever has it answers."""
+        self.composer.taken()
+        self.look("going to the session", lambda: self.studio.show_session(saying=text))
+
+    def action_session(self) -> None:
+        """Back to the conversation with the project."""
+        self.look("going to the session", self.studio.show_session)
 
     def action_rerun(self) -> None:
         """Run the selected turn again with the window shown; what it would do is said first if it reaches out."""
@@ -498,7 +507,7 @@ class ThreadScreen(MainView):
         async def reading() -> None:
             from studio_tui.screens.reader import wire_body
 
-            body = await self.desk.runtime.store.body(record.turn, step) if step else None
+            body = await self.desk.body(record.turn, step) if step else None
             await self.app.push_screen(wire_body(record, step, body))
 
         self.look("reading the body", reading)

@@ -119,7 +119,7 @@ def _coming(desk: Desk) -> TurnRecord | None:
     from runtime.fold import fold
     from runtime.values.record import JournalItem, Turn
 
-    number = max((turn.number for turn in desk.turns), default=0) + 1
+    number = max((turn.number for turn in desk.roots()[-1:]), default=0) + 1
     request = item.context.section("request")
     turn = Turn(
         "next", desk.thread.id, "envelope", desk.agent.name if desk.agent else "", desk.next_window,

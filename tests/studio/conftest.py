@@ -114,7 +114,9 @@ class Sitting:
 
     async def idle(self) -> None:
         """Until no job runs and everything is painted."""
-        await self.wait(lambda: not self.app.jobs.running() and not self.main._waiting, "idle")
+        await self.wait(
+            lambda: not self.app.jobs.running() and not self.main._waiting and self.main._rests is None, "idle"
+        )
         await self.pilot.pause()
 
 

@@ -93,7 +93,7 @@ async def test_light_and_dark_can_be_changed(studio: Studio) -> None:
 
 async def test_a_click_selects_a_turn_and_a_click_on_a_key_does_it(studio: Studio) -> None:
     async with studio(requests=["one", "two"]) as at:
-        first = at.main.desk.turns[0].id
+        first = at.main.desk.roots()[0].id
         lines = at.text().split("\n")
         row = next(n for n, line in enumerate(lines) if "w6 one" in line)
         await at.pilot.click(offset=(6, row))
