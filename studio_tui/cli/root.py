@@ -23,6 +23,7 @@ COMMANDS = {
     "compare": Entry("compare", "two turns: contexts by row, steps, answers by word"),
     "check": Entry("check", "problems of seeds, agent files and ABL, with file, line and code"),
     "verify": Entry("verify", "what seeds expect of their turns; for CI"),
+    "converse": Entry("converse", "a project of agents written in ABL, headless"),
     "import": Entry("import_file", "a conversation someone already has, as a thread or a seed"),
     "models": Entry("models", "the models you can name, and whether they answer"),
     "record": Entry("record", "a proxy that turns a running agent's traffic into threads"),
