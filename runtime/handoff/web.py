@@ -92,6 +92,11 @@ def answer_of(reply: Reply) -> Json:
     return clean_json(value)
 
 
+def _check(reply: Reply) -> None:
+    if not 200 <= reply.status < 300:
+        raise ModelError(f"the server answered {reply.status}: {_short(reply.text)}", kind="status")
+
+
 def _with_query(address: str, body: Json) -> str:
     if not isinstance(body, Mapping) or not body:
         return address
