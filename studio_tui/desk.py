@@ -164,8 +164,6 @@ class Desk:
         store = self.runtime.store
         self.thread = await store.thread(thread)
         await self._look_up_session()
-        self.agent = await self.runtime.agent_of(thread) if self.session is None else None
-        self.seed = await self.runtime.seed_of(thread)
         await self.look_up_plan()
         self.turns = TurnList(self.shown(await store.turns(thread)))
         self.forks = tuple(await store.forks(thread))
@@ -200,12 +198,17 @@ class Desk:
         return self._mask.text(found.decode("utf-8", "replace")).encode()
 
     async def look_up_plan(self) -> None:
-        """What a turn would execute and send where; why none can run, if none can."""
+        """Who answers, and what a turn would execute and send where; why none can run, if none can. The thread can be
+        studied all the same."""
         assert self.thread is not None
+        thread = self.thread.id
+        self.seed, self.agent, self.plan, self.plan_problem = None, None, None, ""
         try:
-            self.plan, self.plan_problem = await self.runtime.plan_of(self.thread.id), ""
+            self.seed = await self.runtime.seed_of(thread)
+            self.agent = await self.runtime.agent_of(thread) if self.session is None else None
+            self.plan = await self.runtime.plan_of(thread)
         except StudioError as error:
-            self.plan, self.plan_problem = None, str(error)
+            self.plan_problem = str(error)
 
     async def refresh(self) -> None:
         """Read what has changed in the store: new turns, a turn's settlement, more rows, forks."""

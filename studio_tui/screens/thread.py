@@ -89,6 +89,8 @@ class ThreadScreen(MainView):
             await self._look_ahead_if_next()
             self.touch("context", "model")
             self.studio.opened(thread)
+            if self.desk.plan_problem:
+                self.say(f"nothing can run here yet: {self.desk.plan_problem}", "$text-warning")
             if await self.desk.read_around():
                 self.touch()
 
@@ -146,6 +148,7 @@ class ThreadScreen(MainView):
                 return
             self.studio.stamp = stamp
             await desk.refresh()
+            await self._look_ahead_if_next()
         except StudioError as error:
             self.say(sentence(error), "$text-error")
             return
