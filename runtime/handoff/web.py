@@ -66,11 +66,11 @@ async def exchange(
 
 
 def readable(reply: Reply) -> Json:
-    """The JSON in a reply. Raises ModelError if its status is no 2xx or it holds none; a piece of it is shown."""
-    if not 200 <= reply.status < 300:
-        raise ModelError(
-            f"the server answered {reply.status}: {_short(reply.text)}", kind="status", status=reply.status
-        )
+    """The JSON in a reply. Raises ModelError if its status is no 2xx or it holds none; a piece of it is shown.
+
+    The error tells its status in words alone: what was posted may have been taken, and is not posted again (M2).
+    """
+    _check(reply)
     try:
         value: Json = json.loads(reply.text)
     except (ValueError, RecursionError):
@@ -81,10 +81,7 @@ def readable(reply: Reply) -> Json:
 
 def answer_of(reply: Reply) -> Json:
     """What a tool's server answered: JSON if it is some, else the text. Raises ModelError for a status of failure."""
-    if not 200 <= reply.status < 300:
-        raise ModelError(
-            f"the server answered {reply.status}: {_short(reply.text)}", kind="status", status=reply.status
-        )
+    _check(reply)
     try:
         value: Json = json.loads(reply.text)
     except (ValueError, RecursionError):
