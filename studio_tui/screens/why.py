@@ -16,7 +16,8 @@ from studio_tui.widgets.lines import LinesPane
 from studio_tui.widgets.pieces import MUTED
 
 if TYPE_CHECKING:
-    from runtime.explain import Finding
+    from runtime.explain import Account, Finding
+    from runtime.values.messages import Row
     from studio_tui.studio import StudioApp
 
 
@@ -95,7 +96,19 @@ class WhyDialog(Dialog[int]):
 
 async def find_out(desk: Desk, asked: str) -> Finding | None:
     """The finding about a seq or a text in the turn under study; None if it has no context."""
-    from runtime.explain import ledger, why
+    from runtime.explain import why
+
+    found = await accounts_of(desk)
+    if found is None:
+        return None
+    record, accounts, rows = found
+    return why(record, accounts, int(asked) if asked.isdigit() else asked, rows)
+
+
+async def accounts_of(desk: Desk) -> tuple[TurnRecord, tuple[Account, ...], list[Row]] | None:
+    """The turn under study (the coming one as if it were a record), its ledger, and the thread's rows; None if it has
+    no context."""
+    from runtime.explain import ledger
 
     record = desk.record if desk.record is not None else _coming(desk)
     if record is None or record.context is None:
@@ -105,8 +118,7 @@ async def find_out(desk: Desk, asked: str) -> Finding | None:
     rows = [desk.rows[seq] for seq in sorted(desk.rows)]
     await desk.read_around()
     earlier = [each for each in desk.records if each.turn != record.turn and each.context is not None]
-    accounts = ledger(record, earlier=earlier, rows=rows)
-    return why(record, accounts, int(asked) if asked.isdigit() else asked, rows)
+    return record, ledger(record, earlier=earlier, rows=rows), rows
 
 
 def _coming(desk: Desk) -> TurnRecord | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Literal, TypeAlias, overload
 
 StyleName: TypeAlias = Literal[
@@ -110,6 +110,35 @@ class Lines(Sequence[Line]):
                 if line.id == id:
                     return self._starts[group] + offset
         return None
+
+    def group_of(self, id: str) -> int | None:
+        """The group that holds the line `id`, where the lines know their groups by id; None for an id they do not."""
+        return None if self._find is None else self._find(id)
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return len(self._starts) - 1
+
+    def with_more(self, more: Mapping[int, Sequence[Line]]) -> Lines:
+        """The same lines, and `more` at the end of groups, by their number."""
+        sizes = [end - start for start, end in pairwise(self._starts)]
+        homes = {line.id: group for group, lines in more.items() for line in lines}
+        for group, lines in more.items():
+            sizes[group] += len(lines)
+
+        def make(group: int) -> Sequence[Line]:
+            return (*self._group(group), *more.get(group, ()))
+
+        def find(id: str) -> int | None:
+            return homes[id] if id in homes else self._find(id) if self._find is not None else None
+
+        return Lines(sizes, make, find if self._find is not None else None)
+
+    def changed(self, change: Callable[[Line], Line]) -> Lines:
+        """The same lines, each as `change` gives it when it is looked at."""
+        sizes = [end - start for start, end in pairwise(self._starts)]
+        return Lines(sizes, lambda group: tuple(map(change, self._group(group))), self._find)
 
     def _group(self, group: int) -> Sequence[Line]:
         lines = self._kept.get(group)

@@ -6,6 +6,7 @@ number of rows from the top, which is an estimate until those rows were looked a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
@@ -89,6 +90,7 @@ class LinesPane(ScrollView, can_focus=True):
         self._row = 0
         self._strips: dict[tuple[Place, bool], Strip] = {}
         self._looks: dict[str, Style] = {}
+        self._sought: re.Pattern[str] | None = None
 
     # What others call
 
@@ -131,6 +133,12 @@ class LinesPane(ScrollView, can_focus=True):
                 self.cursor = line.of or line.id
                 return True
         return False
+
+    def seek(self, words: str) -> None:
+        """Draw what says `words` (whatever its case) as found from here on; an empty text ends that."""
+        self._sought = re.compile(re.escape(words), re.IGNORECASE) if words else None
+        self._strips.clear()
+        self.refresh()
 
     def visible_lines(self) -> Sequence[Line]:
         """The lines in sight, top down."""
@@ -326,7 +334,7 @@ class LinesPane(ScrollView, can_focus=True):
     def _draw(self, place: Place, here: bool) -> Strip:
         selection = self.text_selection
         marked = selection.get_span(place.line) if selection is not None else None
-        strip = row_strip(self._page.layout, place, self._look, "▌" if here else " ", marked)
+        strip = row_strip(self._page.layout, place, self._look, "▌" if here else " ", marked, self._sought)
         if here:
             over = self._look("cursor" if self.has_focus else "cursor-away")
             strip = Strip([Segment(text, style and style + over) for text, style, _ in strip], strip.cell_length)
@@ -349,7 +357,11 @@ class LinesPane(ScrollView, can_focus=True):
                 look = Style(bgcolor=style.bgcolor, bold=style.bold)
             else:
                 look = self._base + Style(
-                    color=style.color, bold=style.bold, italic=style.italic, reverse=style.reverse
+                    color=style.color,
+                    bold=style.bold,
+                    italic=style.italic,
+                    reverse=style.reverse,
+                    underline=style.underline,
                 )
             self._looks[name] = look
         return look

@@ -19,12 +19,13 @@ LOOKS: dict[str, str] = {
     "key": "color: $text-accent;",
     "title": "color: $foreground; text-style: bold;",
     "mark": "color: $text-warning; text-style: bold;",
+    "hit": "color: $text-warning; text-style: bold underline reverse;",
     "gutter": "color: $text-primary; text-style: bold;",
     "cursor": "background: $block-cursor-background;",
     "cursor-away": "background: $panel;",
     "marked": "background: $input-selection-background;",
 }
-"""Style names of `studio_tui.views.lines`, and four of the pane itself, as rules of Textual CSS."""
+"""Style names of `studio_tui.views.lines`, and five of the pane itself, as rules of Textual CSS."""
 
 CSS = (
     """

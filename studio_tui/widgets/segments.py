@@ -6,7 +6,8 @@ copies the text as stored: tabs, controls and all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from rich.cells import cell_len, set_cell_size
@@ -26,14 +27,22 @@ Styles = Callable[[str], Style]
 GUTTER = 1
 """Cells at the left edge, for the mark of the cursor."""
 
+HIT = 200
+"""Characters after a row in which a hit that begins on it may end."""
+
 
 def row_strip(
-    layout: Layout, place: Place, styles: Styles, gutter: str, marked: tuple[int, int] | None = None
+    layout: Layout,
+    place: Place,
+    styles: Styles,
+    gutter: str,
+    marked: tuple[int, int] | None = None,
+    sought: re.Pattern[str] | None = None,
 ) -> Strip:
     """One row, `layout.width` + GUTTER cells. `marked` are the characters (start, end; -1: all the
-    rest) of the line that the mouse marked."""
+    rest) of the line that the mouse marked; what `sought` matches is drawn as a hit."""
     line = layout.lines[place.line]
-    row = _Row(place.line, styles, marked, fade=line.fade)
+    row = _Row(place.line, styles, marked, fade=line.fade, sought=sought)
     row.plain(gutter, "gutter", 0)
     if line.fill:
         _fill(row, line, layout.width)
@@ -92,17 +101,29 @@ def _end(row: _Row, line: Line, layout: Layout, first: bool) -> None:
 class _Row:
     """Segments in the making; `cells` is their width."""
 
-    def __init__(self, index: int, styles: Styles, marked: tuple[int, int] | None, *, fade: bool) -> None:
+    def __init__(
+        self,
+        index: int,
+        styles: Styles,
+        marked: tuple[int, int] | None,
+        *,
+        fade: bool,
+        sought: re.Pattern[str] | None = None,
+    ) -> None:
         self.segments: list[Segment] = []
         self.cells = 0
         self._index, self._styles, self._fade = index, styles, fade
         self._from, self._to = marked if marked is not None else (0, 0)
         if self._to < 0:
             self._to = 1 << 62
+        self._sought = sought
+        self._hits: list[tuple[int, int]] = []
 
     def text(self, line: Line, start: int, end: int) -> None:
         """The characters start..end of the line's text, each span in its style."""
         column, at = 0, 0
+        if self._sought is not None:
+            self._hits = [match.span() for match in self._sought.finditer(line.text, start, min(end + HIT, 1 << 62))]
         for span in line.spans:
             low, high = max(start - at, 0), min(end - at, len(span.text))
             if low < high:
@@ -126,8 +147,11 @@ class _Row:
 
     def _stretch(self, text: str, style: str, at: int, column: int) -> int:
         """Draw raw text that stands at character `at`; returns the column after it, for the tabs to come."""
-        for piece, offset in _by_mark(text, self._from - at, self._to - at):
+        edges = [self._from - at, self._to - at, *(edge - at for hit in self._hits for edge in hit)]
+        for piece, offset in _cut(text, edges):
             look = self._look(style, marked=self._from <= at + offset < self._to)
+            if any(low <= at + offset < high for low, high in self._hits):
+                look += self._styles("hit")
             begin = 0
             while begin < len(piece):
                 tab = piece.find("\t", begin)
@@ -163,8 +187,8 @@ class _Row:
         self.cells += cell_len(text)
 
 
-def _by_mark(text: str, low: int, high: int) -> Iterator[tuple[str, int]]:
-    """`text` cut where the mark begins and ends, with the offset of each part."""
-    cuts = sorted({0, max(0, min(low, len(text))), max(0, min(high, len(text))), len(text)})
+def _cut(text: str, edges: Iterable[int]) -> Iterator[tuple[str, int]]:
+    """`text` cut where a mark or a hit begins and ends, with the offset of each part."""
+    cuts = sorted({0, len(text), *(min(max(0, edge), len(text)) for edge in edges)})
     for start, end in pairwise(cuts):
         yield text[start:end], start

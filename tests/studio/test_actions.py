@@ -55,11 +55,16 @@ def test_letters_are_never_keys_while_typing() -> None:
 
 @pytest.mark.parametrize("place", ["typing", "browse"])
 def test_no_key_means_two_things(place: str) -> None:
-    seen: dict[str, str] = {}
-    for action in ACTIONS:
-        for key in (*action.keys, *(action.typing if place == "typing" else action.browse)):
-            assert key not in seen, f"{key}: {seen.get(key)} and {action.id}"
-            seen[key] = action.id
+    """Once something was found, n goes on to the next place and is no key for a fresh thread."""
+    for found in (False, True):
+        now = Situation(focus="context", line="row", run=True, runs=1, overlay=True, turn=3, found=found)
+        seen: dict[str, str] = {}
+        for action in ACTIONS:
+            for key in (*action.keys, *(action.typing if place == "typing" else action.browse)):
+                if key == "n" and not applies(action.id, now):
+                    continue
+                assert key not in seen, f"{key}: {seen.get(key)} and {action.id}"
+                seen[key] = action.id
 
 
 def test_every_key_of_the_wireframes_has_its_action() -> None:
@@ -71,11 +76,18 @@ def test_every_key_of_the_wireframes_has_its_action() -> None:
     assert {key: action.id for action in ACTIONS for key in (*action.typing, *action.keys) if key in wanted} == wanted
     browse = {
         "enter": "choose", "minus": "smaller", "plus": "larger", "3": "digit", "a": "all_rows", "r": "rerun",
-        "n": "reseed", "f": "fork", "c": "compare", "space": "mark", "slash": "why", "o": "open", "s": "stop",
+        "n": "reseed", "f": "fork", "c": "compare", "space": "mark", "slash": "find", "o": "open", "s": "stop",
         "left_square_bracket": "previous_turn", "right_square_bracket": "next_turn", "question_mark": "help",
-        "y": "copy", "w": "wire",
+        "y": "copy", "w": "wire", "e": "edit", "A": "adopt",
     }  # fmt: skip
-    assert {key: action.id for action in ACTIONS for key in action.browse if key in browse} == browse
+    at_rest = Situation(focus="context")
+    found = {
+        key: action.id
+        for action in ACTIONS
+        for key in action.browse
+        if key in browse and (key != "n" or applies(action.id, at_rest))
+    }
+    assert found == browse
 
 
 def test_esc_never_stops_anything() -> None:
