@@ -10,7 +10,6 @@ cannot be read raises one BadInput with file, line or pointer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
 from runtime.errors import BadInput
@@ -120,10 +119,11 @@ def _broken(document: Document) -> Iterator[Lost]:
     named = document.broken[:_NAMED_LINES]
     for broken in named:
         yield Lost(f"line {broken.line}", 1, f"cannot be read: {broken.problem}")
-    more = len(document.broken) - len(named)
+    more = document.unread - len(named)
     if more:
-        numbers = ", ".join(str(broken.line) for broken in islice(document.broken, _NAMED_LINES, 40))
-        yield Lost("further line", more, f"cannot be read: {numbers}{' ...' * (len(document.broken) > 40)}")
+        numbers = ", ".join(str(broken.line) for broken in document.broken[_NAMED_LINES:])
+        rest = " ..." * (document.unread > len(document.broken))
+        yield Lost("further line", more, f"cannot be read: {numbers}{rest}")
 
 
 def _placed(error: BadInput, document: Document) -> BadInput:

@@ -55,8 +55,10 @@ def add(
         rows.lose(f"message with the role {spoken[:40]!r}", "not a message of the conversation")
         return False
     as_role: Role = "user" if spoken == "user" else "assistant" if spoken == "assistant" else "system"
-    said, results = Said(), 0
     content = message.get("content")
+    if not join and not flags and _added_simply(rows, as_role, content, source):
+        return True
+    said, results = Said(), 0
     for entry in [content] if isinstance(content, str) else seq(content):
         if isinstance(entry, dict) and txt(entry.get("type")).endswith("tool_result"):
             results += 1
@@ -96,6 +98,25 @@ def block(rows: Rows, said: Said, entry: object) -> None:
             rows.media(said, "image" if kind == "image" else "file", ref, source.get("media_type"), held.get("title"))
         case other:
             rows.lose(f"content block {other[:40]!r}", "not known here")
+
+
+def _added_simply(rows: Rows, role: Role, content: object, source: str) -> bool:
+    """What most records of long sessions hold, one block of a usual kind, without the detours of the general case."""
+    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
+        held = content[0]
+        kind = held.get("type")
+        if kind == "text" and not held.get("citations"):
+            content = held.get("text")
+        elif kind == "tool_use":
+            rows.say_calls([rows.call(held.get("id"), held.get("name"), held.get("input"))], source=source, role=role)
+            return True
+        elif kind == "tool_result" and type(text := held.get("content")) is str:
+            rows.result(held.get("tool_use_id"), None, text, source=source, error=held.get("is_error") is True)
+            return True
+    if type(content) is not str:
+        return False
+    rows.say(role, content, source=source)
+    return True
 
 
 def _result(rows: Rows, held: Mapping[str, object], source: str) -> None:

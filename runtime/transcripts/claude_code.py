@@ -56,11 +56,11 @@ class Session:
     def parts(self) -> Iterator[Part]:
         """The conversations that hold messages: the stretches of the main thread, then the side chains."""
         tree = self.tree
-        mains = [part for part in tree.mains if tree.said[part]]
+        mains = [part for part in tree.mains if tree.speaks(part)]
         for part in mains:
             yield Part(part, self.title if len(mains) == 1 else "", False, self.sources[part])
         for name, part in tree.sides.items():
-            if tree.said[part]:
+            if tree.speaks(part):
                 yield Part(part, f"side chain {name}".strip(), True, self.sources[part])
 
     def add(self, rows: Rows, part: int) -> None:
@@ -90,7 +90,7 @@ class Session:
     def _count(self) -> None:
         dropped: set[int] = set()
         readings: dict[int, _Reading] = {}
-        for number in range(len(self.tree.members)):
+        for number in range(self.tree.parts):
             dropped |= self.tree.dropped(number)
             readings[number] = _Reading(Rows(Tally()))
         for number, (value, source) in enumerate(self.records()):
@@ -112,16 +112,16 @@ def read(records: Records, compaction: Compaction = "full") -> Session:
     session = Session(records, tree, Rows(compaction=compaction))
     reading = _Reading(session.first)
     for value, source in records():
-        raw = obj(value)
+        raw = value if type(value) is dict else {}
         message = obj(raw.get("message"))
         clears = raw.get("type") == "user" and _clears(message)
         part = tree.add(raw, message, clears=clears)
         if part == 0:
             reading.add(raw, source)
-        if part >= 0:
-            session.sources.setdefault(part, source.strip())
-        elif not clears:
-            session.twice += 1
+        if part < 0:
+            session.twice += not clears
+        elif part not in session.sources:
+            session.sources[part] = source.strip()
         if not session.title and raw.get("type") == "summary":
             session.title = txt(raw.get("summary"))
     return session
@@ -149,24 +149,32 @@ class _Reading:
             rows.lose("meta message", "written by the program for itself")
             return
         content = message.get("content")
-        if kind == "user" and isinstance(content, str) and content and _NOT_SPEECH.match(content):
-            rows.lose("command output", "shown by the program, not said by the user")
-            return
-        id, join = "", False
-        if kind == "assistant":
+        source = source.strip()
+        if kind == "user":
+            self._at_work = ""
+            if type(content) is str:
+                if _NOT_SPEECH.match(content):
+                    rows.lose("command output", "shown by the program, not said by the user")
+                else:
+                    rows.say("user", content, source=source)
+                return
+            join = False
+        else:
             rows.model = rows.model or txt(message.get("model"))
             id = txt(message.get("id"))
-            join = bool(id) and id == self._at_work and bool(rows.messages) and rows.messages[-1].role == "assistant"
-        anthropic.add(rows, message, source.strip(), role=kind, join=join)
-        self._at_work = id
+            join = id == self._at_work and bool(id) and rows.messages.last_role == "assistant"
+            self._at_work = id
+        anthropic.add(rows, message, source, role=kind, join=join)
 
 
 def _clears(message: Mapping[str, object]) -> bool:
     """Whether a user's message is the command that begins a new conversation."""
     content = message.get("content")
-    if isinstance(content, str):
+    if type(content) is str:
         return "/clear" in content and _CLEAR.search(content) is not None
-    return isinstance(content, list) and bool(_CLEAR.search(_text(message)))
+    if type(content) is not list or not any(type(block) is dict and block.get("type") == "text" for block in content):
+        return False
+    return "/clear" in (text := _text(message)) and _CLEAR.search(text) is not None
 
 
 def _text(message: Mapping[str, object]) -> str:

@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from runtime.transcripts.shapes import obj, txt
+from runtime.transcripts.shapes import txt
 
 SPOKEN: Final = ("user", "assistant")
 
@@ -21,54 +21,72 @@ class Tree:
     """Records by number, in the order of the file, each in one part: a stretch of the main thread, or a side chain."""
 
     def __init__(self) -> None:
-        self.members: list[array[int]] = [array("I")]
-        self.said: list[int] = [0]
         self.mains = [0]
         self.sides: dict[str, int] = {}
+        self._main = 0
         self._numbers: dict[int, int] = {}
+        self._parts = array("i")
         self._parents = array("i")
         self._flags = bytearray()
-        self._parts = array("i")
         self._messages = array("q")
         self._uses = array("q")
         self._answers = array("q")
         self._late: dict[int, int] = {}
+        self._members: dict[int, array[int]] = {}
 
     def part_of(self, number: int) -> int:
         """The part of a record; -1 for one that was met before."""
         return self._parts[number] if number < len(self._parts) else -1
 
+    def speaks(self, part: int) -> bool:
+        """Whether any message is in a part."""
+        return any(self._flags[number] & _SAID for number in self._of(part))
+
+    @property
+    def parts(self) -> int:
+        """How many parts there are."""
+        return len(self.mains) + len(self.sides)
+
     def add(self, raw: Mapping[str, object], message: Mapping[str, object], *, clears: bool) -> int:
         """Take up the next record; returns its part, -1 if its id was met before. `clears` begins a new stretch."""
+        get = raw.get
         number = len(self._parts)
-        uuid = txt(raw.get("uuid"))
-        key = hash(uuid) if uuid else 0
-        if uuid and key in self._numbers:
-            self._put(-1, _NONE, 0, 0)
-            return -1
-        kind = raw.get("type")
-        parent = self._parent(number, txt(raw.get("parentUuid")) or txt(raw.get("logicalParentUuid")))
-        flags = (_SAID if kind in SPOKEN else 0) | (_NAMED if uuid else 0)
-        if kind == "assistant":
-            flags |= _ASSISTANT
-        elif (kind == "system" and raw.get("subtype") == "compact_boundary") or raw.get("isCompactSummary") is True:
-            flags |= _CUT
-        if raw.get("isSidechain") is True:
-            flags |= _SIDE
-            part = self._side(txt(raw.get("agentId")), parent)
-        elif clears:
-            self.mains.append(self._new_part())
-            part = -1
-        else:
-            part = self.mains[-1]
-        if part >= 0:
-            self.members[part].append(number)
-            self.said[part] += flags & _SAID
-        if uuid:
+        uuid = get("uuid")
+        flags = 0
+        if uuid and type(uuid) is str:
+            key = hash(uuid)
+            if key in self._numbers:
+                self._put(-1, _NONE, 0, 0)
+                return -1
             self._numbers[key] = number
-        self._put(part, parent, flags, hash(txt(message.get("id"))) if message.get("id") else 0)
-        if flags & _SAID:
-            self._note_tools(number, message.get("content"))
+            flags = _NAMED
+        named = get("parentUuid") or get("logicalParentUuid")
+        parent = _NONE
+        if named and type(named) is str:
+            parent = self._numbers.get(hash(named), _UNKNOWN)
+            if parent == _UNKNOWN:
+                self._late[number] = hash(named)
+        kind = get("type")
+        id: object = None
+        if kind == "user" or kind == "assistant":
+            flags |= _SAID
+            if kind == "assistant":
+                flags |= _ASSISTANT
+                id = message.get("id")
+            content = message.get("content")
+            if type(content) is list:
+                self._note_tools(number, content)
+        if get("isCompactSummary") is True or (kind == "system" and get("subtype") == "compact_boundary"):
+            flags |= _CUT
+        part = self._main
+        if get("isSidechain") is True:
+            flags |= _SIDE
+            part = self._side(txt(get("agentId")), parent)
+        elif clears:
+            self._main = self.parts
+            self.mains.append(self._main)
+            part = -1
+        self._put(part, parent, flags, hash(id) if id and type(id) is str else 0)
         return part
 
     def dropped(self, part: int) -> frozenset[int]:
@@ -77,7 +95,7 @@ class Tree:
         Where ids are missing the order of the file stands. Records that hang on nothing are kept.
         """
         self._settle_late()
-        members, flags, parents = self.members[part], self._flags, self._parents
+        members, flags, parents = self._of(part), self._flags, self._parents
         spoken = [n for n in members if flags[n] & _SAID]
         if not spoken or any(not flags[n] & _NAMED for n in spoken):
             return frozenset()
@@ -101,25 +119,19 @@ class Tree:
         self._flags.append(flags)
         self._messages.append(message)
 
-    def _parent(self, number: int, name: str) -> int:
-        if not name:
-            return _NONE
-        found = self._numbers.get(hash(name))
-        if found is None:
-            self._late[number] = hash(name)
-            return _UNKNOWN
-        return found
-
     def _settle_late(self) -> None:
         """Parents that were written after their children."""
         for number, key in self._late.items():
             self._parents[number] = self._numbers.get(key, _UNKNOWN)
         self._late.clear()
 
-    def _new_part(self) -> int:
-        self.members.append(array("I"))
-        self.said.append(0)
-        return len(self.members) - 1
+    def _of(self, part: int) -> array[int]:
+        """The records of a part, by number."""
+        if not self._members:
+            self._members = {number: array("I") for number in range(-1, self.parts)}
+            for number, its in enumerate(self._parts):
+                self._members[its].append(number)
+        return self._members[part]
 
     def _side(self, agent: str, parent: int) -> int:
         """A sub-agent's record: by agent id if there is one, else the chain that its parent is in."""
@@ -127,25 +139,26 @@ class Tree:
             return self._parts[parent]
         name = agent or str(len(self.sides) + 1)
         if name not in self.sides:
-            self.sides[name] = self._new_part()
+            self.sides[name] = self.parts
         return self.sides[name]
 
-    def _note_tools(self, number: int, content: object) -> None:
+    def _note_tools(self, number: int, content: list[object]) -> None:
         """The calls a message makes and the results it holds, by hash."""
-        for block in content if isinstance(content, list) else ():
-            held = obj(block)
-            kind = held.get("type")
+        for block in content:
+            if type(block) is not dict:
+                continue
+            kind = block.get("type")
             if kind == "tool_use":
-                self._uses.extend((number, hash(txt(held.get("id")))))
+                self._uses.extend((number, hash(txt(block.get("id")))))
             elif kind == "tool_result":
-                self._answers.extend((number, hash(txt(held.get("tool_use_id")))))
+                self._answers.extend((number, hash(txt(block.get("tool_use_id")))))
 
     def _path(self, part: int, leaf: int) -> bytearray:
         """Which records lead to `leaf`. A boundary or summary without a parent goes on from the message before it."""
         kept = bytearray(len(self._parts))
         before: dict[int, int] = {}
         last = _NONE
-        for n in self.members[part]:
+        for n in self._of(part):
             if self._flags[n] & _CUT:
                 before[n] = last
             elif self._flags[n] & _SAID:
@@ -160,12 +173,12 @@ class Tree:
     def _keep_parallel(self, part: int, kept: bytearray) -> None:
         """Results of calls made in parallel hang side by side on their calls, not in one line: they are kept."""
         responses = {
-            self._messages[n] for n in self.members[part] if kept[n] and self._flags[n] & _ASSISTANT
+            self._messages[n] for n in self._of(part) if kept[n] and self._flags[n] & _ASSISTANT
         } - {0}  # fmt: skip
         uses, answers = _Pairs(self._uses), _Pairs(self._answers)
         ids = {used for number, used in uses.all() if kept[number]}
         found = []
-        for n in self.members[part]:
+        for n in self._of(part):
             made, answered = uses.of(n), answers.of(n)
             if self._flags[n] & _ASSISTANT and self._messages[n] in responses:
                 found.append(n)

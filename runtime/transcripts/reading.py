@@ -23,6 +23,11 @@ LARGEST_JSON: Final = 200 * 1024 * 1024
 LARGE_ARRAY: Final = 16 * 1024 * 1024
 """Bytes from which an array of objects is read one element at a time."""
 
+NAMED_BROKEN: Final = 40
+"""Lines that cannot be read of which the number and the fault are kept."""
+
+_TOLD_EVERY: Final = 1 << 20
+
 SQLITE: Final = b"SQLite format 3\x00"
 
 Progress = Callable[[int, int], None]
@@ -41,19 +46,28 @@ class Broken:
 
 @dataclass(slots=True)
 class Document:
-    """One file as it is read. `value` is the whole of a JSON file; `broken` grows while lines are read."""
+    """One file as it is read. `value` is the whole of a JSON file; `broken` grows while lines are read, up to
+    NAMED_BROKEN of them; `unread` counts them all."""
 
     path: Path
     kind: Kind
     size: int
     value: object = None
     broken: list[Broken] = field(default_factory=list)
+    unread: int = 0
     progress: Progress | None = None
 
     def lines(self) -> Iterator[tuple[int, dict[str, object]]]:
         """The objects of a JSONL file as (line number from 1, object)."""
         self.broken.clear()
-        yield from _lines(self)
+        self.unread = 0
+        return _lines(self)
+
+    def note(self, line: int, problem: str) -> None:
+        """A line that cannot be read."""
+        self.unread += 1
+        if len(self.broken) < NAMED_BROKEN:
+            self.broken.append(Broken(line, problem))
 
     def elements(self) -> Iterator[tuple[int, object]]:
         """The elements of a large array as (position from 0, element)."""
@@ -134,7 +148,7 @@ def _whole(path: Path, size: int, progress: Progress | None) -> Document:
             problem = _not_json(error, path)
     lines = Document(path, "lines", size)
     found = sum(1 for _ in islice(lines.lines(), 1_000))
-    if found <= len(lines.broken):
+    if found <= lines.unread:
         raise problem
     lines.progress = progress
     return lines
@@ -147,23 +161,23 @@ def _not_json(error: ValueError, path: Path) -> BadInput:
 
 def _lines(document: Document) -> Iterator[tuple[int, dict[str, object]]]:
     """Every object of the file, line by line; what is none is noted as broken."""
-    at = 0
+    at = told = 0
     with document.path.open("rb") as file:
         for number, raw in enumerate(file, 1):
             at += len(raw)
-            if document.progress and (number % 2_000 == 0 or len(raw) > 1_000_000):
+            if at > told and document.progress:
+                told = at + _TOLD_EVERY
                 document.progress(at, document.size)
-            if not raw.strip():
-                continue
             try:
                 value = _value(raw)
             except ValueError as error:
-                document.broken.append(Broken(number, str(getattr(error, "msg", error))))
+                if raw.strip():
+                    document.note(number, str(getattr(error, "msg", error)))
                 continue
             if isinstance(value, dict):
                 yield number, value
             else:
-                document.broken.append(Broken(number, "not an object"))
+                document.note(number, "not an object")
     if document.progress:
         document.progress(document.size, document.size)
 
@@ -174,4 +188,4 @@ def _value(raw: bytes) -> object:
         text = raw.decode()
     except UnicodeDecodeError:
         text = raw.decode(errors="replace")
-    return parse(text.lstrip("\ufeff \t\r\n"))
+    return parse(text if text[:1] == "{" else text.lstrip("\ufeff \t\r\n"))

@@ -11,7 +11,7 @@ from runtime.transcripts.shapes import decoded, obj, plain, plain_object, txt
 from runtime.transcripts.spool import Spool
 from runtime.values.items import ToolCall
 from runtime.values.json import Json, JsonObject, as_text, clean, clean_json
-from runtime.values.messages import NewMessage, Role, tool_call_part, tool_result_part
+from runtime.values.messages import Role, tool_call_part, tool_result_part
 from runtime.values.request import ToolSpec
 
 KEPT_DATA: Final = 65_536
@@ -58,7 +58,7 @@ class Rows:
         self, role: Role, text: str, *, source: str, parts: Iterable[JsonObject] = (), flags: Iterable[str] = ()
     ) -> None:
         """A message without calls."""
-        self._row(role, text, [_storable(part) for part in parts], source, tuple(flags))
+        self._row(role, text, [_storable(part) for part in parts] if parts else [], source, tuple(flags))
 
     def add(self, role: Role, said: Said, *, source: str, flags: tuple[str, ...] = ()) -> None:
         """A message as it was read; an assistant's calls wait for their results."""
@@ -67,16 +67,20 @@ class Rows:
             parts += self._made(said.calls)
         self._row(role, said.text, parts, source, flags)
 
+    def say_calls(self, calls: list[ToolCall], *, source: str, role: Role = "assistant") -> None:
+        """A message of calls alone; they wait for their results."""
+        self._row(role, "", self._made(calls), source, ())
+
     def extend_last(self, said: Said) -> None:
         """Join `said` to the assistant message before it: the same response, told in several records."""
-        last = self.messages.pop()
-        text = "\n".join(text for text in (last.text, said.text) if text)
-        parts = [*(last.parts or ()), *map(_storable, said.parts), *self._made(said.calls)]
-        self._row(last.role, text, parts, last.source or "", last.flags)
+        role, before, parts, place, flags = self.messages.take()
+        text = f"{before}\n{said.text}" if before and said.texts and said.text else before or said.text
+        more = [*(parts or ()), *map(_storable, said.parts), *self._made(said.calls)]
+        self._row(role, text, more, place or "", flags)
 
     def _row(self, role: Role, text: str, parts: list[JsonObject], source: str, flags: tuple[str, ...]) -> None:
         """Every row is made here, of parts that are storable."""
-        self.messages.append(NewMessage.storable(role, clean(text), tuple(parts) or None, clean(source), flags))
+        self.messages.put((role, clean(text), tuple(parts) if parts else None, clean(source), flags))
 
     def _made(self, calls: list[ToolCall]) -> list[JsonObject]:
         for call in calls:
@@ -86,13 +90,10 @@ class Rows:
     def call(self, id: object, name: object, arguments: object) -> ToolCall:
         """A call with an id of its own; arguments come as an object or as text, also as text encoded twice."""
         known = clean(txt(id)) or self.new_id()
+        if isinstance(arguments, dict):
+            return ToolCall(known, clean(txt(name)), plain_object(arguments))
         if not isinstance(arguments, str):
-            given = (
-                plain_object(arguments)
-                if isinstance(arguments, dict) or arguments is None
-                else as_text(plain(arguments))
-            )
-            return ToolCall(known, clean(txt(name)), given)
+            return ToolCall(known, clean(txt(name)), {} if arguments is None else as_text(plain(arguments)))
         inner = decoded(arguments)
         if isinstance(inner, str) and inner is not arguments and isinstance(decoded(inner), dict):
             self.lose("arguments encoded twice", "read as the object inside")
@@ -112,13 +113,15 @@ class Rows:
         self, id: object, name: object, text: str, *, source: str, error: bool = False, parts: Iterable[JsonObject] = ()
     ) -> None:
         """A result, paired with its call by id, else by name, else by order among the calls still open."""
-        given, named = clean(txt(id)), clean(txt(name))
+        given, named = clean(txt(id)), clean(txt(name)) if name else ""
         call = self._open.answer(given, named)
         if call is None:
             self.lose("result without a call", "kept as a tool message that answers nothing")
             call = given, named
-        part = tool_result_part(call[0], call[1] or named, error=error)
-        self._row("tool", text, [part, *map(_storable, parts)], source, ())
+        made = [tool_result_part(call[0], call[1] or named, error=error)]
+        if parts:
+            made += map(_storable, parts)
+        self._row("tool", text, made, source, ())
 
     def lose(self, what: str, reason: str, count: int = 1) -> None:
         """Count something that is not carried, or carried changed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from runtime.values.json import Json, JsonObject, clean
@@ -62,10 +62,15 @@ def plain(value: object, depth: int = 0) -> Json:
     if depth >= DEEPEST:
         return "[nested too deeply]"
     if isinstance(value, dict):
-        return {clean(str(key)): plain(item, depth + 1) for key, item in value.items()}
+        return {
+            clean(str(key)): item if type(item) in _AS_IT_IS else plain(item, depth + 1) for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     return clean(str(value))
+
+
+_AS_IT_IS: Final = frozenset((int, bool, type(None)))
 
 
 def plain_object(value: object) -> JsonObject:
@@ -85,12 +90,21 @@ def decoded(text: str) -> object:
 def parse(text: str) -> object:
     """The JSON value in `text`; NaN and the infinities are taken as texts. Raises ValueError, also for nesting."""
     try:
+        if text[:1] in ("{", "["):  # the scanner itself, without the search for blanks around it
+            value, end = _SCAN(text, 0)
+            if end == len(text) or not text[end:].strip(_BLANK):
+                return value
         return _DECODER.decode(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    except StopIteration:
+        return _DECODER.decode(text)  # says where
 
 
+_BLANK: Final = " \t\r\n"
 _DECODER: Final = json.JSONDecoder(parse_constant=str)
+_SCAN: Callable[[str, int], tuple[object, int]]
+_SCAN = json.scanner.make_scanner(_DECODER)  # type: ignore[attr-defined]  # typeshed does not know this module of json
 
 
 def numbered(value: object, pointer: str) -> Iterator[tuple[object, str]]:

@@ -10,28 +10,34 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
-from typing import IO, Final, overload
+from typing import IO, Final, TypeAlias, overload
 
 from runtime.values.json import JsonObject
-from runtime.values.messages import NewMessage
+from runtime.values.messages import NewMessage, Role
 
-HELD: Final = 8_000_000
-"""Characters of the newest rows that are held in memory."""
+HELD: Final = 4_000_000
+"""Characters of text that are held in memory before any row goes to disk."""
 
-_GROUP_ROWS: Final = 256
+HELD_ROWS: Final = 4_096
+"""Rows that are held before any goes to disk."""
+
+_GROUP_ROWS: Final = 512
 _GROUP_SIZE: Final = 1_000_000
+
+Bare: TypeAlias = "tuple[Role, str, tuple[JsonObject, ...] | None, str | None, tuple[str, ...]]"
+"""A row as `NewMessage` takes it: role, text, parts, source, flags; all of it storable."""
 
 
 class Spool(Sequence[NewMessage]):
     """A sequence of rows that grows at its end. What it holds on disk is gone when nobody holds the spool any more.
 
-    `held` is how many characters stay in memory. Reading it from several threads is safe, growing it is not.
+    `held` and `rows` are the characters and rows that stay in memory. Reading it from several threads is safe,
+    growing it is not.
     """
 
-    def __init__(self, rows: Sequence[NewMessage] = (), *, held: int = HELD) -> None:
-        self._held = held
-        self._tail: list[NewMessage] = list(rows)
+    def __init__(self, *, held: int = HELD, rows: int = HELD_ROWS) -> None:
+        self._held, self._most = held, rows
+        self._tail: list[Bare] = []
         self._weight = 0
         self._before = 0
         self._firsts = array("Q")
@@ -52,14 +58,24 @@ class Spool(Sequence[NewMessage]):
         """Whether some of its rows are in the file."""
         return self._before > 0
 
-    def append(self, row: NewMessage) -> None:
-        """One more row at the end."""
-        self._tail.append(row)
-        self._weight += len(row.text) + 200 + (_size(row.parts) if row.parts else 0)
-        if self._weight > self._held and len(self._tail) > 1:
+    @property
+    def last_role(self) -> Role | None:
+        """Whose the newest row is; None if there is none."""
+        return self._tail[-1][0] if self._tail else None
+
+    def put(self, row: Bare) -> None:
+        """One more row at the end, storable as it is."""
+        tail = self._tail
+        tail.append(row)
+        self._weight += len(row[1])
+        if self._weight > self._held or len(tail) > self._most:
             self._spill()
 
-    def pop(self) -> NewMessage:
+    def append(self, row: NewMessage) -> None:
+        """One more row at the end."""
+        self.put((row.role, row.text, row.parts, row.source, row.flags))
+
+    def take(self) -> Bare:
         """Take the newest row back. Raises IndexError if there is none."""
         return self._tail.pop()  # the newest row is never on disk
 
@@ -69,16 +85,17 @@ class Spool(Sequence[NewMessage]):
         if first < self._before:
             found = sum(1 for index in range(first, self._before) if "hidden" not in self[index].flags)
             self._hidden.append((first, self._before))
+            self._read = -1, []
         for at in range(max(0, first - self._before), len(self._tail)):
-            row = self._tail[at]
-            if "hidden" not in row.flags:
-                self._tail[at] = replace(row, flags=(*row.flags, "hidden"))
+            *row, flags = self._tail[at]
+            if "hidden" not in flags:
+                self._tail[at] = (*row, (*flags, "hidden"))  # type: ignore[assignment]  # the same but for its flags
                 found += 1
         return found
 
     def only(self, kept: Callable[[NewMessage], bool]) -> Spool:
         """A spool of the rows for which `kept` is true."""
-        found = Spool(held=self._held)
+        found = Spool(held=self._held, rows=self._most)
         for row in self:
             if kept(row):
                 found.append(row)
@@ -96,17 +113,17 @@ class Spool(Sequence[NewMessage]):
             return [self[index] for index in range(*at.indices(len(self)))]
         index = at + len(self) if at < 0 else at
         if index >= self._before:
-            return self._tail[index - self._before]
+            return NewMessage.storable(*self._tail[index - self._before])
         if index < 0:
             raise IndexError(at)
         group = bisect_right(self._firsts, index) - 1
         return self._group(group)[index - self._firsts[group]]
 
     def __iter__(self) -> Iterator[NewMessage]:
-        if not self._before:
-            return iter(tuple(self._tail))
-        groups = (self._group(number) for number in range(len(self._firsts)))
-        return chain(chain.from_iterable(groups), tuple(self._tail))
+        for number in range(len(self._firsts)):
+            yield from self._group(number)
+        for row in tuple(self._tail):
+            yield NewMessage.storable(*row)
 
     def __reversed__(self) -> Iterator[NewMessage]:
         return (self[index] for index in range(len(self) - 1, -1, -1))
@@ -116,21 +133,14 @@ class Spool(Sequence[NewMessage]):
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="studio-")  # noqa: SIM115  # closed with the spool
             weakref.finalize(self, self._file.close)
+            self._held, self._most = _GROUP_SIZE, _GROUP_ROWS
         newest = self._tail.pop()
-        group: list[tuple[object, ...]] = []
-        weight = 0
-        for row in self._tail:
-            group.append((row.role, row.text, row.parts, row.source, row.flags))
-            weight += len(row.text)
-            if len(group) >= _GROUP_ROWS or weight > _GROUP_SIZE:
-                self._write(group)
-                group, weight = [], 0
-        if group:
-            self._write(group)
+        for first in range(0, len(self._tail), _GROUP_ROWS):
+            self._write(self._tail[first : first + _GROUP_ROWS])
         self._tail = [newest]
-        self._weight = len(newest.text) + 200
+        self._weight = 0
 
-    def _write(self, group: list[tuple[object, ...]]) -> None:
+    def _write(self, group: list[Bare]) -> None:
         assert self._file is not None
         raw = marshal.dumps(group)
         with self._reading:
@@ -172,9 +182,9 @@ class Tally(Spool):
     def asked(self) -> str:
         return self._asked
 
-    def append(self, row: NewMessage) -> None:
-        if not self._asked and row.role == "user" and row.text.strip():
-            self._asked = row.text
+    def put(self, row: Bare) -> None:
+        if not self._asked and row[0] == "user" and row[1].strip():
+            self._asked = row[1]
         self._before += len(self._tail)
         self._tail = [row]
 
@@ -183,15 +193,3 @@ class Tally(Spool):
 
     def only(self, kept: Callable[[NewMessage], bool]) -> Spool:
         return self
-
-
-def _size(parts: Sequence[JsonObject]) -> int:
-    """Roughly how many characters parts hold."""
-    size = 0
-    for part in parts:
-        for value in part.values():
-            if isinstance(value, str):
-                size += len(value)
-            elif isinstance(value, dict):
-                size += 50 * len(value) + sum(len(inner) for inner in value.values() if isinstance(inner, str))
-    return size
