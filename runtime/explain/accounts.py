@@ -12,6 +12,7 @@ from runtime.values.items import AssistantStep, Nudge, ToolResults
 from runtime.values.json import as_text
 from runtime.values.messages import Role, Row, Unreadable
 from runtime.values.record import ContextRecord, LeftOut, LeftOutReason, TurnRecord, UnstoredReason
+from runtime.values.understanding import is_reserved
 
 WINDOW_REASONS: frozenset[LeftOutReason] = frozenset({"older-than-window", "history-declined"})
 """The reasons that a larger window cures."""
@@ -170,16 +171,21 @@ def never_stored(record: TurnRecord) -> Iterator[NeverStored]:
 
 
 def _transcript(record: TurnRecord, name: str) -> Iterator[NeverStored]:
-    final = _final(record)
+    final, stored = _final(record), _stored_calls(record)
     for item in record.transcript:
         if isinstance(item, AssistantStep):
-            if item is not final and item.text:
+            said = (item is final and _is_answer(record, item)) or any(call.id in stored for call in item.calls)
+            if item.text and not said:
                 yield NeverStored(record.turn, name, "text", item.text, "transcript-only", item.step)
             for call in item.calls:
+                if call.id in stored:
+                    continue
                 text = call.arguments_text()
                 yield NeverStored(record.turn, name, "call", text, "transcript-only", item.step, call.name)
         elif isinstance(item, ToolResults):
             for result in item.results:
+                if result.id in stored:
+                    continue
                 child = (record.children or {}).get(result.id)
                 if child is not None:
                     yield from never_stored(child)
@@ -187,6 +193,19 @@ def _transcript(record: TurnRecord, name: str) -> Iterator[NeverStored]:
                 yield NeverStored(record.turn, name, "result", text, "transcript-only", item.step, result.name)
         elif isinstance(item, Nudge):
             yield NeverStored(record.turn, name, "nudge", item.text, "transcript-only", item.step)
+
+
+def _stored_calls(record: TurnRecord) -> frozenset[str]:
+    """The calls of a completed turn of an agent written in ABL that are rows: those of its own tools (H14)."""
+    if record.handoff is None or record.status != "completed":
+        return frozenset()
+    steps = (item for item in record.transcript if isinstance(item, AssistantStep))
+    return frozenset(call.id for step in steps for call in step.calls if not is_reserved(call.name))
+
+
+def _is_answer(record: TurnRecord, final: AssistantStep) -> bool:
+    """Whether the last step's text is what was answered: an agent written in ABL may answer with a prompt instead."""
+    return record.handoff is None or final.text.strip() in (record.answer or "")
 
 
 def _final(record: TurnRecord) -> AssistantStep | None:

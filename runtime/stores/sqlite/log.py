@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from runtime.errors import StoreError
 from runtime.values.journal_json import dumps, loads_object
-from runtime.values.json import JsonObject
+from runtime.values.json import JsonObject, clean_json
 
 
 def append(db: sqlite3.Connection, thread: int, events: Sequence[JsonObject]) -> None:
     """Append entries to the log of a thread."""
     last: int = db.execute("SELECT coalesce(max(n), 0) FROM events WHERE thread = ?", (thread,)).fetchone()[0]
-    values = [(thread, last + n, dumps(event)) for n, event in enumerate(events, 1)]
+    values = [(thread, last + n, dumps(clean_json(event))) for n, event in enumerate(events, 1)]
     db.executemany("INSERT INTO events (thread, n, body) VALUES (?, ?, ?)", values)
 
 
