@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -141,6 +142,43 @@ class NewTurn:
 
 
 @dataclass(frozen=True, slots=True)
+class PastTurn:
+    """A turn that ran elsewhere, whole: opened, journaled and settled at once.
+
+    `id` is one of those that `Filling.turn_ids` gave; `new` names the rows it asked and answered with; `began` and
+    `ended` count the thread's rows just before it opened and just after it settled.
+    """
+
+    id: str
+    new: NewTurn
+    items: Sequence[JournalItem]
+    settlement: Settlement
+    began: int
+    ended: int
+
+
+class Filling(Protocol):
+    """A thread on its way in. Rows come first, then turns; many of them are one transaction each time."""
+
+    @property
+    def thread(self) -> str:
+        """The id it will have."""
+        ...
+
+    async def append(self, messages: Sequence[NewMessage]) -> None:
+        """The next rows of the thread."""
+        ...
+
+    async def turn_ids(self, count: int) -> list[str]:
+        """Ids for the next turns."""
+        ...
+
+    async def add_turns(self, turns: Sequence[PastTurn]) -> None:
+        """The next turns, oldest first; they take the thread's next numbers and leave its state as it is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """An experiment on one point of a thread. Its runs are the turns that name it; their `cell` says what each tried.
 
@@ -167,6 +205,15 @@ class Ledger(Protocol):
 
     async def create_thread(self, new: NewThread, messages: Sequence[NewMessage] = ()) -> str:
         """A thread with its first rows, in one transaction; returns its id."""
+        ...
+
+    def fill(self, new: NewThread) -> AbstractAsyncContextManager[Filling]:
+        """A thread filled from outside, however long, while the event loop stays free.
+
+        It is there, durable, when the context ends; nobody sees it before, and nothing is left of it if the context
+        ends by an exception or with the process. (A store of others that is adopted shows its rows as they come, and
+        keeps them.)
+        """
         ...
 
     async def thread(self, thread: str) -> Thread:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
 from runtime.errors import StoreError, StudioError
-from runtime.stores import BODY_BYTES, Experiment, NewThread, NewTurn, Selected, Thread, Threads
+from runtime.stores import BODY_BYTES, Experiment, NewThread, NewTurn, PastTurn, Selected, Thread, Threads
 from runtime.stores.memory_ledger import MemoryLedger, ThreadEntry, TurnEntry, holder_of
 from runtime.stores.turns import check_message, check_rows, check_seq, utc_now
 from runtime.values.json import Json, JsonObject
@@ -66,6 +67,13 @@ class Adopted:
         if messages:
             await self._append(id, messages)
         return id
+
+    @asynccontextmanager
+    async def fill(self, new: NewThread) -> AsyncIterator[AdoptedFilling]:
+        id = await _theirs(self._threads.create(agent=new.agent, state=new.state))
+        entry = self._ledger.hidden_thread(id, new)
+        yield AdoptedFilling(self._ledger, entry, self._append)
+        self._ledger.show(entry)
 
     async def thread(self, thread: str) -> Thread:
         entry = await self._entry(thread)
@@ -291,6 +299,33 @@ class Adopted:
     def _as_known(self, row: Message, place: tuple[str, int]) -> Message:
         turn, origin = self._written.get(place, row.turn), self._origins.get(place, row.origin)
         return row if row.turn == turn and row.origin == origin else replace(row, turn=turn, origin=origin)
+
+
+class AdoptedFilling:
+    """See `Filling`. The rows are theirs at once, the turns are kept until the thread is whole."""
+
+    def __init__(
+        self,
+        ledger: MemoryLedger,
+        entry: ThreadEntry,
+        append: Callable[[str, Sequence[NewMessage]], Awaitable[object]],
+    ) -> None:
+        self._ledger, self._entry, self._append = ledger, entry, append
+
+    @property
+    def thread(self) -> str:
+        return self._entry.id
+
+    async def append(self, messages: Sequence[NewMessage]) -> None:
+        await self._append(self._entry.id, messages)
+
+    async def turn_ids(self, count: int) -> list[str]:
+        return [self._ledger.free_turn_id() for _ in range(count)]
+
+    async def add_turns(self, turns: Sequence[PastTurn]) -> None:
+        for turn in turns:
+            self._ledger.add_past(self._entry, turn)
+        await asyncio.sleep(0)
 
 
 def _unreadable(seq: int) -> Unreadable:

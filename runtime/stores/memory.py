@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 
-from runtime.stores import BODY_BYTES, Experiment, NewThread, NewTurn, Selected, Thread
+from runtime.stores import BODY_BYTES, Experiment, NewThread, NewTurn, PastTurn, Selected, Thread
 from runtime.stores.ids import thread_id
 from runtime.stores.memory_ledger import MemoryLedger, ThreadEntry
 from runtime.stores.turns import check_message, check_rows, check_seq, utc_now
@@ -51,6 +53,12 @@ class MemoryStore:
         entry = self._ledger.add_thread(self._fresh(), new)
         self._append(entry, messages, None)
         return entry.id
+
+    @asynccontextmanager
+    async def fill(self, new: NewThread) -> AsyncIterator[MemoryFilling]:
+        entry = self._ledger.hidden_thread(self._fresh(), new)
+        yield MemoryFilling(self._ledger, entry, lambda messages: self._append(entry, messages, None))
+        self._ledger.show(entry)
 
     async def thread(self, thread: str) -> Thread:
         entry = self._ledger.entry(thread)
@@ -199,6 +207,31 @@ class MemoryStore:
         entry.rows.extend(added)
         self._ledger.touch(entry)
         return added
+
+
+class MemoryFilling:
+    """See `Filling`. `append` stores rows of the entry, which is not among the threads yet."""
+
+    def __init__(
+        self, ledger: MemoryLedger, entry: ThreadEntry, append: Callable[[Sequence[NewMessage]], object]
+    ) -> None:
+        self._ledger, self._entry, self._append = ledger, entry, append
+
+    @property
+    def thread(self) -> str:
+        return self._entry.id
+
+    async def append(self, messages: Sequence[NewMessage]) -> None:
+        self._append(messages)
+        await asyncio.sleep(0)
+
+    async def turn_ids(self, count: int) -> list[str]:
+        return [self._ledger.free_turn_id() for _ in range(count)]
+
+    async def add_turns(self, turns: Sequence[PastTurn]) -> None:
+        for turn in turns:
+            self._ledger.add_past(self._entry, turn)
+        await asyncio.sleep(0)
 
 
 def _newest(entry: ThreadEntry, window: Window, stored: int) -> Selected:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import cast
 
 from runtime.errors import ForksRemain, StoreError, ThreadBusy, UnknownThread, UnknownTurn
-from runtime.stores import NewThread, NewTurn, Thread
+from runtime.stores import NewThread, NewTurn, PastTurn, Thread
 from runtime.stores.bodies import Bodies
 from runtime.stores.ids import turn_id
 from runtime.stores.memory_experiments import Experiments
@@ -107,11 +107,38 @@ class MemoryLedger:
     # Threads
 
     def add_thread(self, id: str, new: NewThread) -> ThreadEntry:
-        new = _cleaned(new)
-        state = new.state or {}
-        entry = self.threads[id] = ThreadEntry(id, new, self._now(), state, state)
+        entry = self.threads[id] = self.hidden_thread(id, new)
         self.touch(entry)
         return entry
+
+    def hidden_thread(self, id: str, new: NewThread) -> ThreadEntry:
+        """A thread that is not among the threads yet."""
+        new = _cleaned(new)
+        state = new.state or {}
+        return ThreadEntry(id, new, self._now(), state, state)
+
+    def show(self, entry: ThreadEntry) -> None:
+        """Put a filled thread among the threads, and its turns among the turns."""
+        self.threads[entry.id] = entry
+        self._turns |= {turn.turn.id: turn for turn in entry.turns}
+        self.touch(entry)
+
+    def free_turn_id(self) -> str:
+        """An id that no turn has."""
+        return turn_id(self._turns.__contains__)
+
+    def add_past(self, entry: ThreadEntry, past: PastTurn) -> None:
+        """A settled turn at the end of a thread that is being filled."""
+        now, number = self._now(), entry.inherited + len(entry.turns) + 1
+        turn = opened_turn(past.new, id=past.id, number=number, state=entry.state, stored_user=None, now=now)
+        turn = settled_turn(turn, past.settlement, state=entry.state, stored=None, now=now)
+        kept = TurnEntry(turn, entry, entry.state, number, past.began, ended=past.ended)
+        kept.root = kept
+        last = past.items[-1] if past.items else None
+        end = JournalItem(last.n + 1 if last else 1, last.step if last else 0, "settlement", past.settlement)
+        kept.items = [*past.items, end]
+        entry.opened.append(kept)
+        entry.turns.append(kept)
 
     def add_fork(self, id: str, base: ThreadEntry, seq: int) -> ThreadEntry:
         """The entry of a fork of `base` after row `seq`, which is in the thread."""

@@ -48,20 +48,25 @@ class ImportedTurn:
 
 def recover(rows: Sequence[NewMessage]) -> tuple[ImportedTurn, ...]:
     """The turns of a conversation, oldest first. Rows after the last answer belong to none."""
-    turns: list[ImportedTurn] = []
+    return tuple(turns_of(rows))
+
+
+def turns_of(rows: Sequence[NewMessage]) -> Iterator[ImportedTurn]:
+    """The same one at a time, each as soon as its rows were read; of earlier ones nothing is kept."""
     reading = _Reading(rows)
-    at = 0
+    at = number = 0
     while at < len(rows):
-        if rows[at].role != "assistant" or "hidden" in rows[at].flags:
-            reading.pass_by(at)
+        row = rows[at]
+        if row.role != "assistant" or "hidden" in row.flags:
+            reading.pass_by(at, row)
             at += 1
             continue
         end = _end(rows, at)
-        turns.append(reading.turn(len(turns) + 1, at, end))
+        number += 1
+        yield reading.turn(number, at, end)
         for passed in range(at, end):
-            reading.pass_by(passed)
+            reading.pass_by(passed, rows[passed])
         at = end
-    return tuple(turns)
 
 
 def _end(rows: Sequence[NewMessage], start: int) -> int:
@@ -70,10 +75,13 @@ def _end(rows: Sequence[NewMessage], start: int) -> int:
     What a program puts in between (a system message, a request to try again) does not end it if the model goes on.
     """
     end = at = start
-    while at < len(rows) and "summary" not in rows[at].flags:
-        if rows[at].role in ("assistant", "tool"):
+    while at < len(rows):
+        row = rows[at]
+        if row.flags and "summary" in row.flags:
+            break
+        if row.role in ("assistant", "tool"):
             end = at + 1
-        elif rows[at].role == "user" and "retry" not in rows[at].flags:
+        elif row.role == "user" and "retry" not in row.flags:
             break
         at += 1
     return end
@@ -81,47 +89,50 @@ def _end(rows: Sequence[NewMessage], start: int) -> int:
 
 @dataclass(slots=True)
 class _Reading:
-    """Where reading stands: the last user row not yet answered, and the rows no longer sent."""
+    """Where reading stands: the last user row not yet answered, and the rows no longer sent.
+
+    `before` are those that went with the last compaction, `since` is the index from which on rows were sent after it.
+    """
 
     rows: Sequence[NewMessage]
     asked: int | None = None
     gone: list[LeftOut] = field(default_factory=list)
+    before: list[LeftOut] = field(default_factory=list)
+    since: int = 0
 
-    def pass_by(self, at: int) -> None:
-        row = self.rows[at]
-        if "hidden" in row.flags:
+    def pass_by(self, at: int, row: NewMessage) -> None:
+        if row.flags and "hidden" in row.flags:
             _leave(self.gone, at + 1, "hidden")
-        elif "summary" in row.flags:
-            self.gone = _compacted(self.rows, at)
+        elif row.flags and "summary" in row.flags:
+            self._compacted(at)
             self.asked = None
         elif row.role == "user":
             self.asked = at
         elif row.role == "assistant":
             self.asked = None
 
+    def _compacted(self, at: int) -> None:
+        """Rows before the summary at index `at` were not sent any more: all but the system's own."""
+        for index in range(self.since, at):
+            row = self.rows[index]
+            if row.role != "system" or row.flags:
+                _leave(self.before, index + 1, "hidden" if "hidden" in row.flags else "dropped-by-client")
+        self.gone, self.since = list(self.before), at
+
     def turn(self, number: int, start: int, end: int) -> ImportedTurn:
         items = tuple(_items(self.rows, start, end))
         last = self.rows[end - 1]
         done = last.role == "assistant" and not calls_of(last.parts)
-        settlement = Settlement("completed", answer=last.text) if done else _unfinished(self.rows[end:])
+        settlement = Settlement("completed", answer=last.text) if done else self._unfinished(end)
         request = None if self.asked is None else self.asked + 1
         return ImportedTurn(number, request, start, tuple(self.gone), items, end if done else None, end, settlement)
 
-
-def _unfinished(rest: Sequence[NewMessage]) -> Settlement:
-    where = "the next request comes" if rest else "the file ends"
-    if rest and "summary" in rest[0].flags:
-        where = "the session was compacted"
-    return Settlement("stopped", error=f"inferred: {where} before an answer")
-
-
-def _compacted(rows: Sequence[NewMessage], at: int) -> list[LeftOut]:
-    """Rows before the summary at index `at` that were not sent any more: all but the system's own."""
-    gone: list[LeftOut] = []
-    for index in range(at):
-        if rows[index].role != "system" or rows[index].flags:
-            _leave(gone, index + 1, "hidden" if "hidden" in rows[index].flags else "dropped-by-client")
-    return gone
+    def _unfinished(self, end: int) -> Settlement:
+        following = self.rows[end] if end < len(self.rows) else None
+        where = "the file ends" if following is None else "the next request comes"
+        if following is not None and "summary" in following.flags:
+            where = "the session was compacted"
+        return Settlement("stopped", error=f"inferred: {where} before an answer")
 
 
 def _leave(gone: list[LeftOut], seq: int, reason: LeftOutReason) -> None:

@@ -182,7 +182,7 @@ async def test_a_stopped_import_leaves_no_thread(runtime: Runtime) -> None:
         pass
 
     def stop(done: int, of: int) -> None:
-        assert (done, of) == (1, 2)
+        assert 0 < done <= of
         raise Stopped
 
     with pytest.raises(Stopped):

@@ -17,6 +17,7 @@ from runtime.stores.sqlite import experiments as tried
 from runtime.stores.sqlite import log, threads, turns
 from runtime.stores.sqlite import rows as rows_of
 from runtime.stores.sqlite.connection import PATIENCE_SECONDS, Connection
+from runtime.stores.sqlite.filling import SqliteFilling, filled
 from runtime.stores.sqlite.threads import Place
 from runtime.stores.turns import check_message, check_rows, settled, utc_now
 from runtime.values.journal_json import dumps, loads_object
@@ -81,6 +82,9 @@ class SqliteStore:
             return uid
 
         return await self._file.write(work)
+
+    def fill(self, new: NewThread) -> AbstractAsyncContextManager[SqliteFilling]:
+        return filled(self._file, new, self._clock)
 
     async def thread(self, thread: str) -> Thread:
         return await self._file.read(lambda db: threads.described(db, thread))

@@ -83,6 +83,10 @@ class Connection:
         """A long read on a connection of its own, in a thread; one at a time."""
         return await asyncio.to_thread(self._scan, work)
 
+    def another(self) -> sqlite3.Connection:
+        """A further connection to the file for work in a thread; it waits for a lock inside SQLite."""
+        return sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=self.patience)
+
     def close(self) -> None:
         """Close the file; a scan that is running ends first. Closing twice is no error."""
         with self._scanning:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
@@ -79,7 +79,7 @@ _LOCATE = "SELECT id, segments, (SELECT max(seq) FROM messages WHERE thread = th
 def locate(db: sqlite3.Connection, thread: str) -> Place:
     """Raises UnknownThread; ids match exactly (S4)."""
     # A text that is not ASCII is no id, and one with a lone surrogate could not even be asked for.
-    found = db.execute(_LOCATE, (thread,)).fetchone() if thread.isascii() else None
+    found = db.execute(_LOCATE, (thread,)).fetchone() if thread.isascii() and ":" not in thread else None
     if found is None:
         raise UnknownThread(thread)
     id, segments, own = found
@@ -93,6 +93,26 @@ def create(db: sqlite3.Connection, new: NewThread, at: datetime) -> tuple[str, P
     uid = _fresh(db)
     id = _insert(db, uid, new, [], None, state, at)
     return uid, Place(id, (), 0)
+
+
+HIDDEN = "filling:"
+"""What the id of a thread begins with while it is filled: no id that is asked for has a colon."""
+
+
+def create_hidden(db: sqlite3.Connection, new: NewThread, at: datetime, owner: str) -> tuple[str, int]:
+    """A thread that nobody sees until `show`: the id it will have, and its `threads.id`. `owner` fills it."""
+    uid = _fresh(db)
+    return uid, _insert(db, HIDDEN + uid, replace(new, status=owner), [], None, dumps(new.state or {}), at)
+
+
+def hidden(db: sqlite3.Connection) -> list[tuple[int, str, str]]:
+    """The threads that are being filled, as (threads.id, owner, created)."""
+    return db.execute("SELECT id, status, created FROM threads WHERE uid GLOB 'filling:*'").fetchall()
+
+
+def show(db: sqlite3.Connection, id: int, uid: str, status: str) -> None:
+    """Give a hidden thread its id."""
+    db.execute("UPDATE threads SET uid = ?, status = ? WHERE id = ?", (uid, clean(status), id))
 
 
 def append(
@@ -199,7 +219,9 @@ def described(db: sqlite3.Connection, thread: str) -> Thread:
 def newest_first(db: sqlite3.Connection, limit: int | None) -> list[Thread]:
     """All threads, the one in which a row was stored last (or that was created last) first."""
     count = -1 if limit is None else min(max(0, limit), 2**62)
-    found = db.execute(_DESCRIBED + "ORDER BY touched DESC, t.id DESC LIMIT ?", (count,))
+    found = db.execute(
+        _DESCRIBED + "WHERE t.uid NOT GLOB 'filling:*' ORDER BY touched DESC, t.id DESC LIMIT ?", (count,)
+    )
     return [_thread(raw) for raw in found.fetchall()]
 
 
@@ -231,6 +253,21 @@ def delete_rows(db: sqlite3.Connection, thread: int) -> None:
     db.execute("UPDATE counters SET value = max(value, ?) WHERE name = 'messages'", (rows.next_id(db) - 1,))
     db.execute("DELETE FROM messages WHERE thread = ?", (thread,))
     db.execute("DELETE FROM threads WHERE id = ?", (thread,))
+
+
+def delete_some(db: sqlite3.Connection, thread: int, count: int) -> bool:
+    """Delete up to `count` rows of a thread that was never shown, of its turns and journals; False when all is gone."""
+    for sql in (
+        "DELETE FROM items WHERE turn IN (SELECT id FROM turns WHERE thread = ? LIMIT ?)",
+        "DELETE FROM turns WHERE id IN (SELECT id FROM turns WHERE thread = ? LIMIT ?)",
+        "DELETE FROM messages WHERE id IN (SELECT id FROM messages WHERE thread = ? LIMIT ?)",
+    ):
+        newest = rows.next_id(db) - 1
+        if db.execute(sql, (thread, count)).rowcount > 0 and not sql.startswith("DELETE FROM items"):
+            db.execute("UPDATE counters SET value = max(value, ?) WHERE name = 'messages'", (newest,))
+            return True
+    db.execute("DELETE FROM threads WHERE id = ?", (thread,))
+    return False
 
 
 _NTH = """
@@ -353,4 +390,5 @@ def _named(cursor: sqlite3.Cursor, raw: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def _fresh(db: sqlite3.Connection) -> str:
-    return thread_id(lambda uid: db.execute("SELECT 1 FROM threads WHERE uid = ?", (uid,)).fetchone() is not None)
+    taken = "SELECT 1 FROM threads WHERE uid IN (?, ?)"
+    return thread_id(lambda uid: db.execute(taken, (uid, HIDDEN + uid)).fetchone() is not None)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from runtime.errors import StoreError, ThreadBusy, UnknownTurn
-from runtime.stores import NewTurn
+from runtime.stores import NewTurn, PastTurn
 from runtime.stores.ids import turn_id
 from runtime.stores.owner import is_gone
 from runtime.stores.sqlite.threads import Place
@@ -123,7 +123,7 @@ def insert(db: sqlite3.Connection, place: Place, new: NewTurn, message: NewMessa
     number = _number(db, new, max(place.inherited, newest or 0))
     state = current if new.state is None else dumps(new.state)
     stored_user = None if message is None else place.length + 1
-    uid = turn_id(lambda uid: db.execute("SELECT 1 FROM turns WHERE uid = ?", (uid,)).fetchone() is not None)
+    uid = fresh(db)
     owner, request = new.owner, clean(new.request)
     values = {
         "uid": uid,
@@ -155,6 +155,38 @@ def insert(db: sqlite3.Connection, place: Place, new: NewTurn, message: NewMessa
     }
     db.execute(f"INSERT INTO turns ({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", (*values.values(),))
     return opened(new, id=uid, number=number, state=loads_object(state), stored_user=stored_user, now=now)
+
+
+def fresh(db: sqlite3.Connection) -> str:
+    """An id that no turn has."""
+    return turn_id(lambda uid: db.execute("SELECT 1 FROM turns WHERE uid = ?", (uid,)).fetchone() is not None)
+
+
+_INSERT_PAST = """
+INSERT INTO turns (uid, thread, number, began, ended, place, kind, origin, layout, agent, window, request,
+  state_before, state_after, lease, status, reason, opened, settled, stored_user, stored_assistant)
+VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, CASE WHEN ? IS (SELECT text FROM messages WHERE thread = ? AND seq = ?)
+  THEN NULL ELSE ? END, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+def insert_past(
+    db: sqlite3.Connection, thread: int, number: int, past: Sequence[PastTurn], state: str, now: datetime
+) -> None:
+    """Settled turns with their journals, numbered from `number`; the thread has `state` before and after each."""
+    when = now.isoformat()
+    for one in past:
+        new, end, request = one.new, one.settlement, clean(one.new.request)
+        values = (
+            one.id, thread, number, one.began, one.ended, new.kind, new.origin, new.layout, clean(new.agent),
+            str(new.window), request, thread, new.stored_user, request, state, state, when, end.status, end.reason,
+            when, when, new.stored_user, new.stored_assistant,
+        )  # fmt: skip
+        turn = db.execute(_INSERT_PAST, values).lastrowid
+        assert turn is not None
+        n, step = (one.items[-1].n, one.items[-1].step) if one.items else (0, 0)
+        add_items(db, turn, [*one.items, JournalItem(n + 1, step, "settlement", end)])
+        number += 1
 
 
 def _number(db: sqlite3.Connection, new: NewTurn, newest: int) -> int:
