@@ -25,10 +25,18 @@ class Mask:
 
     def __init__(self, names: Iterable[str] = (), secrets: Iterable[Secret] = ()) -> None:
         self.names = frozenset(names)
-        spelled = {form.casefold(): secret.name for secret in secrets for form in _forms(secret.text)}
+        self.secrets = tuple(secrets)
+        spelled = {form.casefold(): secret.name for secret in self.secrets for form in _forms(secret.text)}
         self._names_of = spelled
         forms = sorted(spelled, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(_alone, forms)), re.IGNORECASE) if forms else None
+
+    @classmethod
+    def joined(cls, masks: Iterable[Mask]) -> Mask:
+        """One mask that does what all of these do."""
+        each = list(masks)
+        secrets = dict.fromkeys(secret for mask in each for secret in mask.secrets)
+        return cls({name for mask in each for name in mask.names}, secrets)
 
     def __bool__(self) -> bool:
         return bool(self.names or self._pattern)

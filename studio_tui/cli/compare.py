@@ -9,6 +9,7 @@ import click
 
 from runtime.threads import Runtime
 from studio_tui.cli import options
+from studio_tui.cli.masking import mask_output
 from studio_tui.cli.output import columns, one_line, print_json, print_text
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ async def _compare(runtime: Runtime, first: str, second: str, as_json: bool) -> 
 
     a, b = await runtime.record(first, bodies=False), await runtime.record(second, bodies=False)
     comparison = compare(a, b)
+    await mask_output(runtime, a.thread, b.thread)
     if as_json:
         print_json(comparison_json(comparison))
     else:

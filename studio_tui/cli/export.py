@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +13,11 @@ from runtime.errors import BadInput
 from runtime.threads import Runtime
 from runtime.values.messages import Message
 from studio_tui.cli import options
+from studio_tui.cli.masking import mask_for
 from studio_tui.cli.output import tell
+
+if TYPE_CHECKING:
+    from runtime.handoff.masking import Mask
 
 
 @click.command("export")
@@ -40,19 +46,29 @@ def command(thread: str, out: str, force: bool, store: str | None) -> int:
 async def _export(runtime: Runtime, name: str, path: Path) -> int:
     thread = await runtime.store.thread(name)
     rows = await runtime.store.rows(name, 1, thread.length)
-    kept = [row for row in rows if isinstance(row, Message)]
+    mask = await mask_for(runtime, [thread])
+    kept = [_masked(row, mask) for row in rows if isinstance(row, Message)]
     if path.suffix.lower() == ".json":
         text = _chat(kept)
     else:
         from runtime.seeds import seed_yaml
 
         state = await runtime.store.state(name)
+        state = state if mask is None else mask.object(state)
         text = seed_yaml(kept, name=path.stem, about=_about(name, thread.name), agent=thread.agent, state=state)
     write(path, text)
     told = f"wrote {len(kept)} messages to {path}"
     lost = [row.seq for row in rows if not isinstance(row, Message)]
     tell(f"{told}; left out as unreadable: seq {', '.join(map(str, lost))}" if lost else told)
     return 0
+
+
+def _masked(row: Message, mask: Mask | None) -> Message:
+    """The row without sensitive values; their fields' names stand in their places (Q3)."""
+    if mask is None:
+        return row
+    parts = None if row.parts is None else tuple(mask.object(part) for part in row.parts)
+    return replace(row, text=mask.text(row.text), parts=parts)
 
 
 def write(path: Path, text: str) -> None:

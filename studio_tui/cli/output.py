@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 
 from runtime.values.json import Json, clean
 from studio_tui.visible import visible
+
+_masked_text: ContextVar[Callable[[str], str]] = ContextVar("masked_text", default=lambda text: text)
+_masked_json: ContextVar[Callable[[Json], Json]] = ContextVar("masked_json", default=lambda value: value)
 
 
 def print_json(value: Json) -> None:
@@ -16,6 +20,7 @@ def print_json(value: Json) -> None:
 
     Numbers that JSON does not know (NaN, infinity) are null. On a stdout that is not UTF-8 the document is ASCII.
     """
+    value = _masked_json.get()(value)
     utf8 = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
     try:
         text = json.dumps(value, ensure_ascii=not utf8, indent=2, default=_plain, allow_nan=False)
@@ -26,15 +31,21 @@ def print_json(value: Json) -> None:
 
 def print_text(text: str) -> None:
     """Text on stdout: what a control character would do is drawn instead (Q2)."""
-    sys.stdout.write(visible(text) + "\n")
+    sys.stdout.write(visible(_masked_text.get()(text)) + "\n")
 
 
 def tell(text: str) -> None:
     """Words for people, on stderr."""
     try:
-        sys.stderr.write(visible(text) + "\n")
+        sys.stderr.write(visible(_masked_text.get()(text)) + "\n")
     except OSError:
         return
+
+
+def use_mask(text: Callable[[str], str], value: Callable[[Json], Json]) -> None:
+    """Have everything that this command prints from here on pass through these (Q3)."""
+    _masked_text.set(text)
+    _masked_json.set(value)
 
 
 def one_line(text: str, limit: int = 72) -> str:

@@ -12,6 +12,7 @@ from runtime.threads import Runtime
 from runtime.values.messages import Window
 from studio_tui.cli import options
 from studio_tui.cli.following import followed
+from studio_tui.cli.masking import mask_output
 from studio_tui.cli.output import print_json, print_text, tell
 
 
@@ -76,6 +77,7 @@ def command(
 
 async def _rerun(runtime: Runtime, asked: Asked) -> int:
     of = await runtime.record(asked.turn, bodies=False)
+    await mask_output(runtime, of.thread)
     if asked.tools == "live":
         tell(await _said_first(runtime, asked))
     events = runtime.stream_rerun(

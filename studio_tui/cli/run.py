@@ -13,6 +13,7 @@ from runtime.values.messages import Window
 from studio_tui.cli import options
 from studio_tui.cli.attachments import read_attachments
 from studio_tui.cli.following import followed
+from studio_tui.cli.masking import mask_output
 from studio_tui.cli.output import print_json, print_text, tell
 
 
@@ -73,6 +74,8 @@ def command(
 async def _run(runtime: Runtime, asked: Asked) -> int:
     attachments = read_attachments(asked.attach)
     thread, agent = asked.thread, asked.agent
+    if thread is not None:
+        await mask_output(runtime, thread)
     fresh = thread is None
     if thread is None:
         from studio_tui.cli.seed_source import seed_given

@@ -13,6 +13,7 @@ from runtime.values.json import Json
 from runtime.values.messages import Message, Row
 from runtime.values.record import TurnRecord
 from studio_tui.cli import options
+from studio_tui.cli.masking import mask_output
 from studio_tui.cli.output import columns, one_line, print_json, print_text
 
 
@@ -43,6 +44,7 @@ async def _show_curl(runtime: Runtime, turn: str, step: int) -> int:
     from runtime.explain import curl_command
 
     record = await runtime.record(turn, bodies=False)
+    await mask_output(runtime, record.thread)
     print_text(curl_command(record, step, await runtime.store.body(turn, step)))
     return 0
 
@@ -62,6 +64,7 @@ async def _show(runtime: Runtime, name: str, as_json: bool) -> int:
 
 async def _show_turn(runtime: Runtime, turn: str, as_json: bool) -> None:
     record = await runtime.record(turn)
+    await mask_output(runtime, record.thread)
     if as_json:
         from runtime.values.record_json import record_json
 
@@ -79,6 +82,7 @@ async def _show_thread(runtime: Runtime, name: str, as_json: bool) -> None:
     rows = await runtime.store.rows(name, 1, thread.length)
     turns = await runtime.records(name)
     forks = await runtime.store.forks(name)
+    await mask_output(runtime, name)
     if as_json:
         print_json(
             {

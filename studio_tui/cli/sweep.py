@@ -16,6 +16,7 @@ from runtime.threads import Runtime
 from runtime.values.messages import Window, read_window
 from studio_tui.cli import options
 from studio_tui.cli.following import interrupts
+from studio_tui.cli.masking import mask_for
 from studio_tui.cli.output import print_json, print_text, tell
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ async def _sweep(runtime: Runtime, asked: Asked) -> int:
     from runtime.experiments import announce, run_ablation, run_sweep
 
     subject, made = await _subject(runtime, asked)
+    await mask_for(runtime, [subject.thread])
     try:
         spec = _spec(asked, subject)
         tell((await announce(runtime, subject, spec)).sentence)

@@ -9,6 +9,7 @@ from runtime.threads import Runtime
 from runtime.values.json import Json
 from runtime.values.record_json import time_json
 from studio_tui.cli import options
+from studio_tui.cli.masking import mask_for
 from studio_tui.cli.output import columns, one_line, print_json, print_text, tell
 
 
@@ -29,6 +30,7 @@ def command(limit: int | None, store: str | None, as_json: bool) -> int:
 
 async def _threads(runtime: Runtime, limit: int | None, as_json: bool) -> int:
     threads = await runtime.store.threads(limit=limit)
+    await mask_for(runtime, threads)
     if as_json:
         print_json([thread_json(thread) for thread in threads])
     elif not threads:

@@ -11,6 +11,7 @@ from runtime.threads import Runtime
 from runtime.values.json import Json
 from runtime.values.record import TurnRecord
 from studio_tui.cli import options
+from studio_tui.cli.masking import mask_output
 from studio_tui.cli.output import print_json, print_text
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ async def _why(runtime: Runtime, turn: str, about: int | str, as_json: bool) -> 
     from runtime.explain import ledger, why
 
     record = await runtime.record(turn, bodies=False)
+    await mask_output(runtime, record.thread)
     first = max(about, 1) if isinstance(about, int) else 1
     rows = await runtime.store.rows(record.thread, first, await runtime.store.length(record.thread))
     found = why(record, ledger(record, rows=rows), about, rows)
@@ -91,6 +93,7 @@ async def _ledger(runtime: Runtime, turn: str, text: str | None, only: str | Non
     from studio_tui.cli.ledger_text import account_json, lines_of
 
     record = await runtime.record(turn, bodies=False)
+    await mask_output(runtime, record.thread)
     stored = record.context.stored if record.context is not None else 0
     rows = await runtime.store.rows(record.thread, 1, stored)
     accounts = ledger(record, earlier=await _earlier(runtime, record), rows=rows)
