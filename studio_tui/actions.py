@@ -349,7 +349,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action(
         "help", "What is on this screen", "Says what is on this screen, what the words mean, and which keys work.",
-        keys=("f1",), browse=("question_mark",), short="help", rank=21,
+        keys=("f1",), browse=("question_mark",), short="help", rank=9,
     ),
     Action(
         "theme", "Light or dark", "Changes between the dark and the light colours.", rank=0,

@@ -18,6 +18,7 @@ from studio_tui.screens.sweep_asking import ask_repeats
 from studio_tui.views import ablate as view
 from studio_tui.views.compare import outcomes_pane
 from studio_tui.views.lines import Line, Pane, Span
+from studio_tui.views.patches import Patches
 from studio_tui.views.sweep import enough_line, tools_line
 from studio_tui.widgets.footer import Status
 from studio_tui.widgets.keys_footer import Key
@@ -53,6 +54,7 @@ class AblateScreen(ExperimentScreen):
         self._records: dict[str, TurnRecord] = {}
         self._pair: tuple[str, str] | None = None
         self._jump = True
+        self._cursor: str | None = None
 
     def on_mount(self) -> None:
         self.work("reading" if self._kept else "planning", self._open_kept if self._kept else self._announce)
@@ -106,16 +108,16 @@ class AblateScreen(ExperimentScreen):
             if found.state != "running" and self._jump and found.decisive:
                 self._jump = False
                 at = found.pieces.index(found.decisive[0])
-                self.call_after_refresh(self._put_cursor, f"piece:{at}")
-
-    def _put_cursor(self, line: str) -> None:
-        self.lines("table").cursor = line
+                self._cursor = f"piece:{at}"
 
     # Painting
 
     def paint(self) -> None:
         ablation = self.ablation
-        self.block("experiment-head").show([self._request(), self._enough(), tools_line(self.announced)])
+        done = ablation is not None and ablation.state != "running" and not self.pending
+        name = ablation.of_name if ablation is not None else self.subject.name if self.subject is not None else ""
+        tools = tools_line(self.announced, self.spec.changes.tools, name, done=done)
+        self.block("experiment-head").show([self._request(), self._enough(), (*tools, *self._progress())])
         table = self.lines("table")
         if ablation is None:
             told = self.announced.sentence if self.announced else "planning …"
@@ -125,7 +127,8 @@ class AblateScreen(ExperimentScreen):
             self.block("verdict").show([])
         else:
             only = self.decisive_only
-            table.show(lambda folds: view.pieces_pane(ablation, decisive_only=only))
+            cursor, self._cursor = self._cursor, None
+            table.show(lambda folds: view.pieces_pane(ablation, decisive_only=only), cursor=cursor)
             self.fit_table(len(table.pane.lines))
             self.block("verdict").show(view.decisive_lines(ablation))
             line = table.cursor
@@ -173,12 +176,14 @@ class AblateScreen(ExperimentScreen):
         )
 
     def _enough(self) -> tuple[Span, ...]:
-        ablation = self.ablation
         told = enough_line(self.spec.enough, repeats=self.spec.repeats, all_="with nothing left out")
-        progress = f"   {ablation.done} of {ablation.total} runs" if ablation else ""
-        failed = f" · {ablation.failed} failed" if ablation and ablation.failed else ""
-        return (*told, Span("   s changes it", "key"), Span(f"   tools {self.spec.changes.tools}", "muted"),
-                Span(progress + failed))  # fmt: skip
+        return (*told, Span("   s changes it", "muted"))
+
+    def _progress(self) -> tuple[Span, ...]:
+        changes, ablation = self.spec.changes, self.ablation
+        patched = Patches("", frozenset(changes.drop), changes.edit or {}).words
+        told = f"   {ablation.done} of {ablation.total} runs · {ablation.failed} failed" if ablation else ""
+        return (Span(f"   {patched}" if patched else "", "what-if"), Span(told))
 
     def keys(self) -> Sequence[Key]:
         running = self.studio.experiments.job is not None
@@ -193,7 +198,7 @@ class AblateScreen(ExperimentScreen):
             found += [("s", "enough when", "enough"), ("k", "runs each", "repeats")]
         if self.finding:
             found += [("y", "copy finding", "copy"), ("x", "export", "export")]
-        return (*found, ("F1", "help", "app.help"), ("esc", "back", "leave"))
+        return (*found, ("esc", "back", "leave"), ("⇥", "pane", "pane(1)"), ("F1", "help", "app.help"))
 
     def state(self) -> Status:
         job = self.studio.experiments.job
@@ -202,7 +207,7 @@ class AblateScreen(ExperimentScreen):
             return Status(f"{doing} · {job.seconds:.0f} s", "bold $text-warning")
         if self.ablation is None:
             return Status("nothing run yet", "$foreground 60%")
-        return Status(f"{self.ablation.state} · kept as {self.ablation.number}", "$foreground 60%")
+        return Status(f"{self.ablation.state} · kept as leave one out {self.ablation.number}", "$foreground 60%")
 
     @property
     def finding(self) -> str:

@@ -35,6 +35,9 @@ FRAME = 1 / 15
 NARROW, SHORT = 100, 30
 """Columns and rows below which the panes are tabs."""
 
+TALL = 36
+"""Rows from which the keys have three rows."""
+
 TINY = (60, 16)
 """Columns or rows below which only the table, its verdict and the keys are shown."""
 
@@ -189,6 +192,7 @@ class ExperimentScreen(Screen[None]):
     def _fit_to(self, width: int, height: int) -> None:
         self.set_class(width < NARROW or height < SHORT, "-tabbed")
         self.set_class(width < NARROW, "-narrow")
+        self.set_class(width >= NARROW and height >= TALL, "-tall")
         self.set_class(width < TINY[0] or height < TINY[1], "-tiny")
 
     def show_tab(self, which: str) -> None:

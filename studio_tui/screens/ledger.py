@@ -85,7 +85,7 @@ class LedgerDialog(Dialog[int]):
         """Go to the message under the cursor; what was never stored has no place to go to."""
         kind, _, rest = self.query_one(LinesPane).cursor.partition(":")
         first = rest.partition("-")[0]
-        if kind in ("row", "out") and first.isdigit():
+        if kind == "row" and first.isdigit():
             self.dismiss(int(first))
         else:
             self.say("this was never stored, so it has no place in the thread")

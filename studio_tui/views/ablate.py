@@ -121,7 +121,7 @@ def decisive_lines(ablation: Ablation) -> list[tuple[Span, ...]]:
         return [(head, Span(f"nothing alone: with all of it the answer is {word}, and without any one part too"))]
     lines: list[tuple[Span, ...]] = []
     for at, one in enumerate(found[:4]):
-        often = f"   the verdict changes in {one.changed} of {len(one.runs)} runs without it"
+        often = f"   without it the verdict changes, {one.changed} of {len(one.runs)}"
         lines.append((head if at == 0 else Span(" " * 9), Span(f"{one.piece}  ", "ok"),
                       Span(f"“{_short(one.piece.text)}”"), Span(often, "muted")))  # fmt: skip
     if len(found) > 4:

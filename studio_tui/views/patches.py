@@ -49,9 +49,9 @@ def with_patches(pane: Pane, patches: Patches) -> Pane:
         if line.kind != "row" or line.seq is None:
             return line
         if line.seq in patches.drop:
-            return replace(line, right=(Span("✂ not in the next run  ", "what-if"), *line.right), fade=True)
+            return replace(line, right=(Span("✂ dropped  ", "what-if"), *line.right), fade=True)
         if line.seq in patches.edit:
-            return replace(line, right=(Span("✎ other text in the next run  ", "what-if"), *line.right))
+            return replace(line, right=(Span("✎ edited  ", "what-if"), *line.right))
         return line
 
     return replace(pane, lines=pane.lines.changed(change))

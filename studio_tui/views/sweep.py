@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from runtime.calls import ToolMode
 from runtime.experiments.enough import Enough
 from runtime.experiments.finding import enough_words
 from runtime.experiments.reach import Reach
-from runtime.experiments.results import Announcement, Cell, Edge, Sweep, Variant
+from runtime.experiments.results import Announcement, BecauseRow, Cell, Edge, Sweep, Variant
 from runtime.explain import ranges
 from runtime.values.messages import Window
-from studio_tui.views.lines import Line, Pane, Span
+from studio_tui.views.lines import Line, Pane, Span, StyleName
 from studio_tui.windows import shown
 
 MARK = "◆"
@@ -64,7 +65,7 @@ def planned_pane(windows: Mapping[Variant, Sequence[Window]], reach: Reach, anno
     lines = [
         Line("announced", (Span(announced),), indent=1, kind="note"),
         Line("blank", (), kind="blank"),
-        Line("columns", (Span(f"  {'window':>6}  {'sel':>5}  entered here", "muted"),), wrap=False, kind="head"),
+        Line("columns", (Span(f"  {'window':>6}  {'rows':>5}  entered here", "muted"),), wrap=False, kind="head"),
     ]
     for at, (variant, those) in enumerate(windows.items()):
         if len(windows) > 1:
@@ -98,7 +99,7 @@ def _table(sweep: Sweep, cells: Sequence[Cell], marked: frozenset[CellId], narro
     variants = variants_of(sweep)
     told: set[str] = set()
     columns = (
-        f"  {'window':>6}  {'sel':>5}  {'entered here':<{_entered_width(narrow)}} {'est':>6}  {'enough':<7} answers"
+        f"  {'window':>6}  {'rows':>5}  {'entered here':<{_entered_width(narrow)}} {'est':>6}  {'enough':<7} answers"
     )
     yield Line("columns", (Span(columns + ("" if narrow else ", grouped"), "muted"),), wrap=False, kind="head")
     for at, variant in enumerate(variants):
@@ -199,10 +200,21 @@ def edge_lines(sweep: Sweep) -> list[Line]:
             )
         )
         if edge.because is not None:
+            lines += [_message(at, row) for row in edge.because.rows[:1]]
             lines.append(
                 Line(f"because:{at}", (Span("BECAUSE          ", "title"), Span(edge.because.sentence)), hang=17)
             )
     return lines
+
+
+def _message(at: int, row: BecauseRow) -> Line:
+    """The message that made the difference, in its own words."""
+    spans = (
+        Span("THE MESSAGE      ", "title"),
+        Span(f"seq {row.seq}, {row.role}: ", "what-if"),
+        Span(f"“{_cut(' '.join(row.text.split()), 300)}”"),
+    )
+    return Line(f"message:{at}", spans, hang=17, copy=row.text)
 
 
 def _smallest(sweep: Sweep, edge: Edge) -> Iterator[Span]:
@@ -246,21 +258,25 @@ def enough_line(enough: Enough, *, repeats: int, all_: str = "that all gives") -
     return (Span("ENOUGH WHEN  ", "title"), Span(told), Span(often, "muted"))
 
 
-def tools_line(announced: Announcement | None) -> tuple[Span, ...]:
-    """What will be executed and sent where (X4)."""
+def tools_line(announced: Announcement | None, tools: ToolMode, name: str, *, done: bool) -> tuple[Span, ...]:
+    """What will be executed and sent where (X4), in full before it is `done`; `name` is the turn under study."""
+    how = {
+        "recorded": f"recorded (calls are answered as in {name})",
+        "stubbed": "stubbed (every call is answered by a stub)",
+        "live": "live (each on its run's own state)",
+    }[tools]
     if announced is None:
-        return (Span("RUNS  ", "title"), Span("…", "muted"))
-    alarm = bool(announced.remote or announced.foreign)
-    return (Span("RUNS  ", "title"), Span(announced.sentence, "warning" if alarm else "text"))
+        return (Span("TOOLS  ", "title"), Span(how, "muted"))
+    alarm: StyleName = "warning" if announced.remote or announced.foreign else "text"
+    if not done:
+        return (Span("RUNS  ", "title"), Span(announced.sentence, alarm))
+    where = f"sent to {', '.join(announced.remote)}" if announced.remote else "nothing leaves this machine"
+    return (Span("TOOLS  ", "title"), Span(f"{how}   {where}", alarm))
 
 
-def progress_words(sweep: Sweep | None, planned: int) -> str:
+def progress_words(sweep: Sweep) -> str:
     """How far it is: runs, failures, tokens as the provider counted them."""
-    if sweep is None:
-        return f"{planned} runs to make"
-    told = f"{sweep.done} of {sweep.total} runs"
-    if sweep.failed:
-        told += f" · {sweep.failed} failed"
+    told = f"{sweep.done} of {sweep.total} runs · {sweep.failed} failed"
     usage = sweep.usage
     if usage.input is not None or usage.output is not None:
         told += f" · {usage.input or 0:,} tok in, {usage.output or 0:,} out (provider's count)"

@@ -40,7 +40,7 @@ def _branch(family: Family, thread: Thread, here: str, before: str, under: str) 
         forks = sorted(family.forks.get(one.id, ()), key=lambda fork: (fork.forked_at or 0, fork.created))
         nested = [
             (fork, below + ("└ " if last else "├ "), below + ("  " if last else "│ "))
-            for fork, last in zip(forks, [False] * (len(forks) - 1) + [True], strict=True)
+            for fork, last in zip(forks, (one is forks[-1] for one in forks), strict=True)
         ]
         waiting.extend(reversed(nested))
 
