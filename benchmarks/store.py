@@ -73,9 +73,9 @@ async def _promises(folder: Path) -> AsyncIterator[Promise]:
     await store.close()
 
 
-async def filled(store: Store, count: int) -> str:
+async def filled(store: Store, count: int, *, agent: str = "") -> str:
     """A thread of `count` rows, appended 10,000 at a time."""
-    thread = await store.create()
+    thread = await store.create(agent=agent)
     for first in range(0, count, 10_000):
         rows = range(first, min(first + 10_000, count))
         await store.append(thread, *(NewMessage("user" if n % 2 else "assistant", f"{n} {TEXT}") for n in rows))

@@ -58,8 +58,8 @@ def _read(db: sqlite3.Connection, ranges: Sequence[Range]) -> list[Row]:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """While many rows are made the garbage collector would walk over all of them again and again, for nothing: half
-    of the time that reading a long thread takes."""
+    """While many rows are made the garbage collector would walk over all that there is again and again, for nothing:
+    in a process with much in it that is half of the time that reading a long thread takes."""
     was = gc.isenabled()
     gc.disable()
     try:
