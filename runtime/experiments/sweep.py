@@ -159,7 +159,7 @@ class _Sweeping:
         """Run what is missing, then find the edges if they are asked for; the sweep in full."""
         state: State = "stopped"
         try:
-            self._tell(self._snapshot("running"))
+            self._tell()
             await self._fill()
             if self._spec.smallest:
                 for variant in self._windows:
@@ -221,7 +221,7 @@ class _Sweeping:
             )
             if counts(record):
                 self._runs.setdefault((variant, self._reach.selected(window)), []).append(run_of(record, repeat))
-            self._tell(self._snapshot("running"))
+            self._tell()
 
         return run
 
@@ -287,6 +287,7 @@ class _Sweeping:
             at=experiment.at,
         )
 
-    def _tell(self, sweep: Sweep) -> None:
+    def _tell(self, sweep: Sweep | None = None) -> None:
+        """Tell the progress; without a sweep, how far it is."""
         if self._progress is not None:
-            self._progress(sweep)
+            self._progress(sweep or self._snapshot("running"))
