@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from runtime import fit, history
@@ -35,10 +35,25 @@ async def with_rows(ledger: Ledger, turn: Turn, items: Sequence[JournalItem]) ->
     counted = all(item.body.estimate for item in items if isinstance(item.body, StepItem))
     if opening is None or opening.context.rows or (counted and not opening.context.selected):
         return list(items)
-    rows = await ledger.rows(turn.thread, 1, opening.context.stored) if opening.context.selected else []
+    rows: list[Row] = []
+    for first, last in _sent(opening.context) if opening.context.selected else ():
+        rows += await ledger.rows(turn.thread, first, last)
     if len(rows) < OFF_LOOP:
         return _filled(items, rows)
     return await asyncio.to_thread(_filled, items, rows)
+
+
+def _sent(context: ContextRecord) -> Iterator[tuple[int, int]]:
+    """The ranges of rows that were not left out; of a compacted session they are a small part. Gaps too small to be
+    worth a question of their own are read with what surrounds them."""
+    first = 1
+    for left in sorted(context.left_out, key=lambda one: one.first):
+        if left.count >= OFF_LOOP:
+            if first < left.first:
+                yield first, left.first - 1
+            first = left.last + 1
+    if first <= context.stored:
+        yield first, context.stored
 
 
 def _filled(items: Sequence[JournalItem], rows: Sequence[Row]) -> list[JournalItem]:

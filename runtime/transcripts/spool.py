@@ -23,6 +23,7 @@ HELD_ROWS: Final = 4_096
 
 _GROUP_ROWS: Final = 512
 _GROUP_SIZE: Final = 1_000_000
+_KNOWN_GROUPS: Final = 4
 
 Bare: TypeAlias = "tuple[Role, str, tuple[JsonObject, ...] | None, str | None, tuple[str, ...]]"
 """A row as `NewMessage` takes it: role, text, parts, source, flags; all of it storable."""
@@ -46,7 +47,7 @@ class Spool(Sequence[NewMessage]):
         self._hidden: list[tuple[int, int]] = []
         self._file: IO[bytes] | None = None
         self._reading = threading.Lock()
-        self._read: tuple[int, list[NewMessage]] = (-1, [])
+        self._known: dict[int, list[NewMessage]] = {}
 
     @property
     def asked(self) -> str:
@@ -85,7 +86,7 @@ class Spool(Sequence[NewMessage]):
         if first < self._before:
             found = sum(1 for index in range(first, self._before) if "hidden" not in self[index].flags)
             self._hidden.append((first, self._before))
-            self._read = -1, []
+            self._known.clear()
         for at in range(max(0, first - self._before), len(self._tail)):
             *row, flags = self._tail[at]
             if "hidden" not in flags:
@@ -152,9 +153,9 @@ class Spool(Sequence[NewMessage]):
         self._before += len(group)
 
     def _group(self, number: int) -> list[NewMessage]:
-        known, rows = self._read
-        if known == number:
-            return rows
+        known = self._known.get(number)
+        if known is not None:
+            return known
         assert self._file is not None
         place = self._places[number]
         end = self._places[number + 1] if number + 1 < len(self._places) else self._end
@@ -167,7 +168,9 @@ class Spool(Sequence[NewMessage]):
             for at in range(max(low - first, 0), min(high - first, len(rows))):
                 if "hidden" not in rows[at].flags:
                     rows[at] = replace(rows[at], flags=(*rows[at].flags, "hidden"))
-        self._read = number, rows
+        while len(self._known) >= _KNOWN_GROUPS:
+            self._known.pop(next(iter(self._known)), None)
+        self._known[number] = rows
         return rows
 
 
