@@ -51,6 +51,7 @@ class Asked(NamedTuple):
 @click.argument("request", required=False)
 @options.seed
 @click.option("--from", "of", metavar="TURN", help="The turn whose request is run again, on a view of its own point.")
+@click.option("--open", "kept", metavar="ID", help="Show a kept sweep, or what leaving one out found; nothing is run.")
 @click.option("--windows", metavar="W,W,...", help="Windows to try, all besides [default: 0,2,6 and the agent's own].")
 @click.option("--models", metavar="M,M,...", help="Models to try, each under every window [default: the agent's own].")
 @click.option("--agents", metavar="A,A,...", help="Agents to try, by name or file [default: the thread's own].")
@@ -79,6 +80,7 @@ def command(
     request: str | None,
     seed: str | None,
     of: str | None,
+    kept: str | None,
     windows: str | None,
     models: str | None,
     agents: str | None,
@@ -105,15 +107,20 @@ def command(
     \b
     Example: studio-tui sweep --seed friday-notes --smallest --enough 'contains: 5th' "When is the Friday draft due?"
     Example: studio-tui sweep --from 4kq2m7xz --windows 0,2,6,all --repeat 5 --json
+    Example: studio-tui sweep --open f68m18g --markdown found.md
     """
+    from studio_tui.cli.session import with_runtime
+
+    if kept is not None:
+        if (seed, of, request) != (None, None, None):
+            raise BadInput("--open shows what was kept: it takes neither a seed nor a turn nor a request")
+        return with_runtime(store, lambda runtime: _opened(runtime, kept, csv, markdown, as_json))
     if (seed is None) == (of is None):
         raise BadInput("a sweep is of a turn or of a seed: give --from or --seed", field="--seed")
     asked = Asked(
         request, seed, of, _names(agents), _windows(windows), _models(models), repeat, enough, at_least, smallest,
         without is not None, tools, drop, concurrency, as_json, csv, markdown,
     )  # fmt: skip
-    from studio_tui.cli.session import with_runtime
-
     return with_runtime(store, lambda runtime: _sweep(runtime, asked), allow_tools=allow_tools)
 
 
@@ -148,13 +155,17 @@ async def _sweep(runtime: Runtime, asked: Asked) -> int:
         chosen = _around(spec, found, subject)
         tell((await announce(runtime, subject, chosen)).sentence)
         ablation = await stoppable(lambda told: run_ablation(runtime, subject, chosen, progress=told))
-    _write(asked, found)
+    _write(asked.csv, asked.markdown, found)
     if asked.as_json:
         print_json(_json(found, ablation))
     else:
         from studio_tui.cli.sweep_text import lines_of
 
         print_text("\n".join(lines_of(found, ablation)))
+    return _status(found)
+
+
+def _status(found: Sweep) -> int:
     return 0 if found.state == "done" and found.smallest_sufficient is not None else 1
 
 
@@ -238,14 +249,36 @@ async def stoppable(work: Callable[[Callable[[E], None]], Coroutine[object, obje
             raise KeyboardInterrupt from None
 
 
-def _write(asked: Asked, found: Sweep) -> None:
-    from runtime.experiments import sweep_csv, sweep_markdown
+def _write(csv: str | None, markdown: str | None, found: Sweep | Ablation) -> None:
+    from runtime.experiments import Sweep, ablation_csv, ablation_markdown, sweep_csv, sweep_markdown
     from studio_tui.cli.export import write
 
-    if asked.csv is not None:
-        write(Path(asked.csv), sweep_csv(found))
-    if asked.markdown is not None:
-        write(Path(asked.markdown), sweep_markdown(found))
+    if csv is not None:
+        write(Path(csv), sweep_csv(found) if isinstance(found, Sweep) else ablation_csv(found))
+    if markdown is not None:
+        write(Path(markdown), sweep_markdown(found) if isinstance(found, Sweep) else ablation_markdown(found))
+
+
+async def _opened(runtime: Runtime, id: str, csv: str | None, markdown: str | None, as_json: bool) -> int:
+    """Show what is kept under an id; nothing is run."""
+    from runtime.experiments import ablation_json, open_ablation, open_sweep, sweep_json
+    from studio_tui.cli import sweep_text
+
+    if (await runtime.store.experiment(id)).kind == "ablation":
+        left_out = await open_ablation(runtime, id)
+        _write(csv, markdown, left_out)
+        if as_json:
+            print_json(ablation_json(left_out))
+        else:
+            print_text("\n".join(sweep_text.lines_without(left_out)))
+        return 0 if left_out.verdict is not None else 1
+    found = await open_sweep(runtime, id)
+    _write(csv, markdown, found)
+    if as_json:
+        print_json(sweep_json(found))
+    else:
+        print_text("\n".join(sweep_text.lines_of(found)))
+    return _status(found)
 
 
 def _json(found: Sweep, ablation: Ablation | None) -> dict[str, Json]:

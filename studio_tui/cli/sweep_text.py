@@ -36,7 +36,7 @@ def lines_of(found: Sweep, ablation: Ablation | None = None) -> Iterator[str]:
     yield f"kept as sweep {found.number} ({found.id})"
     if ablation is not None:
         yield ""
-        yield from _left_out(ablation)
+        yield from lines_without(ablation)
 
 
 def _cell(cell: Cell) -> tuple[str, ...]:
@@ -55,7 +55,8 @@ def _answers(runs: Sequence[Run]) -> str:
     return "  ".join(name if count == 1 else f"{name} ×{count}" for name, count in names.items())
 
 
-def _left_out(ablation: Ablation) -> Iterator[str]:
+def lines_without(ablation: Ablation) -> Iterator[str]:
+    """The lines of leaving one out."""
     passed = sum(run.passed is True for run in ablation.baseline)
     yield f"LEAVE ONE OUT  window {ablation.spec.window}"
     rows = [("nothing", "", f"{passed}/{len(ablation.baseline)}", "")]

@@ -382,3 +382,29 @@ async def test_the_exports_hold_every_run_and_no_markup(lab: Labs) -> None:
     assert len(sweep_csv(found).splitlines()) > found.done
     assert "It is *4417* | <b>\n=1+1" in sweep_csv(found)
     assert "It is \\*4417\\* \\| \\<b\\> =1+1" in sweep_markdown(found)
+
+
+async def test_T1_a_brief_turn_has_no_row_of_its_own(lab: Labs) -> None:
+    bench = lab(Knows("4417"))
+    thread = await bench.thread_with(*FACT)
+    turn = (await bench.runtime.send(thread, "What is it?", brief=True)).turn
+    spec = SweepSpec((0, 3), enough=CODE, smallest=True, changes=Changes("recorded"))
+    found = await run_sweep(bench.runtime, await bench.runtime.subject(turn), spec)
+    assert (found.smallest_sufficient, found.edge_tested, found.stored) == (4, True, 6)
+    edge = found.cell(4)
+    assert edge is not None
+    assert edge.entered == (3,)
+
+
+async def test_S6_unreadable_rows_take_no_place_in_a_sweep(lab: Labs, tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "s.db"))
+    bench = lab(Knows("4417"), store=store)
+    subject = await bench.subject(*FACT)
+    store._file.db.execute("UPDATE messages SET text = NULL WHERE seq IN (1, 5)")  # type: ignore[attr-defined]  # damage
+    found = await run_sweep(bench.runtime, subject, SweepSpec((0, 5), enough=CODE, smallest=True))
+    assert (found.smallest_sufficient, found.edge_tested) == (4, True)
+    edge = found.cell(4)
+    assert edge is not None
+    assert (edge.entered, edge.selected) == ((3,), 4)
+    assert found.cells[-1].same_as == 5
+    await store.close()

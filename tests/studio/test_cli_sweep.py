@@ -183,6 +183,19 @@ def test_csv_and_markdown_are_written(run: Run, seed: str, tmp_path: Path) -> No
     assert "| all | 5 | same as 5, not run twice |" in page.read_text(encoding="utf-8")
 
 
+def test_a_kept_sweep_opens_again(run: Run, seed: str, tmp_path: Path) -> None:
+    value = run("sweep", "--seed", seed, "--smallest", "--without", "each", "--json").json
+    without = value.pop("without")
+    again = run("sweep", "--open", value["experiment"], "--json")
+    assert (again.status, again.json, again.err) == (0, value, "")
+    assert run("sweep", "--open", without["experiment"], "--json").json == without
+    page = tmp_path / "out.md"
+    assert "LEAVE ONE OUT" in run("sweep", "--open", without["experiment"], "--markdown", str(page)).out
+    assert page.read_text(encoding="utf-8").startswith("# Leave one out 2")
+    assert run("sweep", "--open", "nothere").status == 2
+    assert run("sweep", "--open", value["experiment"], "--seed", seed).status == 2
+
+
 def test_exit_status_1_where_no_window_is_enough(run: Run, seed: str) -> None:
     ran = run("sweep", "--seed", seed, "--enough", "contains: 6th")
     assert ran.status == 1
