@@ -14,7 +14,7 @@ T = TypeVar("T")
 _NAMES = frozenset({
     "turn", "thread", "id", "parent", "parent_call", "rerun_of", "first_turn", "caller_thread", "status", "reason",
     "kind", "role", "origin", "layout", "model", "agent", "caller", "target", "child", "call", "route", "owner", "rows",
-    "children", "trigger", "fit", "steps", "usage", "since", "left_out", "at", "number", "window", "view",
+    "children", "trigger", "fit", "usage", "since", "left_out", "at", "number", "window",
 })  # fmt: skip
 """Fields that hold names, places and counts, never what somebody said."""
 
@@ -48,10 +48,18 @@ def _masked(value: Any, mask: Mask) -> Any:  # walks any frozen dataclass
 def _member(name: str, value: Any, mask: Mask) -> Any:  # as above
     if name == "children" and isinstance(value, Mapping):
         return {call: _masked(child, mask) for call, child in value.items()}
-    if name == "rows" and value and is_dataclass(value[0]):
-        return tuple(_masked(one, mask) for one in value)
-    if name in _NAMES or value is None:
+    if value is None or (name in _NAMES and not _rows(value)) or _counts(value):
         return value
     if name in _JSON and isinstance(value, Mapping):
         return mask.json({key: one for key, one in value.items() if key != KEY}, inside=True)
     return _masked(value, mask)
+
+
+def _rows(value: Any) -> bool:
+    """The rows of a context, where a handoff has places under this name and a thread a count."""
+    return isinstance(value, tuple) and bool(value) and is_dataclass(value[0])
+
+
+def _counts(value: Any) -> bool:
+    """Tokens by part: numbers that nobody said."""
+    return isinstance(value, Mapping) and bool(value) and all(isinstance(one, int) for one in value.values())

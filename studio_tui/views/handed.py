@@ -110,6 +110,21 @@ class Shown:
         """The target's thread was still waiting, so nothing was copied (H7)."""
         return isinstance(self.event, ThreadResume)
 
+    @property
+    def written_at(self) -> str:
+        """FILE:LINE of what is to be mended: the line the compiler names, else the HISTORY; empty without one."""
+        problem = next((one for one in self.problems if one.line is not None), None)
+        return f"{problem.file}:{problem.line}" if problem is not None else self.event.written_at
+
+    @property
+    def mend_at(self) -> str:
+        """FILE:LINE of what the finding asks to mend: the HISTORY that is not what was meant, else the line that lets a
+        private value through, else the HISTORY or the route."""
+        leak = next((one for one in self.gathered if one.private and one.got_through), None)
+        if leak is not None and not self.problems:
+            return leak.passed_at or leak.place
+        return self.written_at or self.event.route
+
     @cached_property
     def copied(self) -> frozenset[int]:
         """The caller's rows among the copies, by seq."""

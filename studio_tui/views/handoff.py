@@ -24,7 +24,7 @@ from studio_tui.views.words import ROLE
 GROUP = 64
 """Rows of the caller whose lines are made at once."""
 
-COLUMN = 10
+COLUMN = 9
 """Cells of the column of what is in force, and of that of the what-if."""
 
 
@@ -32,18 +32,30 @@ def strategy_pane(shown: Shown, choices: Sequence[str], *, narrow: bool = False)
     """As written, as read, in force and why, and what else it could be (H5, H6)."""
     event = shown.event
     force, why = in_force_words(shown)
-    at = event.written_at or event.route
+    at = shown.written_at or event.route
     reading = read_words(shown)
     problem = "nothing usable" in reading
+    choice = Line("what-if", tuple(_choice_spans(shown, choices)), (Span("h next  : type one", "key"),), wrap=False)
+    if narrow:
+        code = next((f"  {one.code}" for one in shown.problems), "")
+        both = (
+            _head("read as"),
+            Span(reading.split("  ")[0] + code, "warning" if problem else "text"),
+            Span("   in force  ", "muted"),
+            Span(force, "title"),
+            Span(f"  {why}", "muted"),
+        )
+        written = Line("written", (_head("written"), Span(written_words(shown))), (Span(at, "muted"),), wrap=False)
+        return Pane("STRATEGY", "", (written, Line("read", both, wrap=False), choice))
     lines = [
         Line("written", (_head("written"), Span(written_words(shown))), (Span(at, "muted"),), wrap=False),
-        Line("read", (_head("read as"), Span(reading, "warning" if problem else "text")), hang=11, wrap=not narrow),
+        Line("read", (_head("read as"), Span(reading, "warning" if problem else "text")), hang=11),
         Line(
             "in-force",
             (_head("in force"), Span(f"{force:<9} ", "title"), Span(why, "muted")),
             wrap=False,
         ),
-        Line("what-if", tuple(_choice_spans(shown, choices)), (Span("h next   : type one", "key"),), wrap=False),
+        choice,
     ]
     return Pane("STRATEGY", "", tuple(lines))
 
@@ -73,13 +85,12 @@ def caller_pane(shown: Shown, *, folds: frozenset[str] = frozenset(), narrow: bo
 
     groups = [rows[at : at + GROUP] for at in range(0, len(rows), GROUP)]
     sizes = [1, *(sum(1 + len(_notes(shown, row)) for row in group) for group in groups), len(tail)]
-    return Pane(f"CALLER  {shown.event.caller}: what it had", _badge(shown), Lines(sizes, make, find))
+    return Pane("CALLER  what it had", _badge(shown), Lines(sizes, make, find))
 
 
 def target_pane(shown: Shown, *, folds: frozenset[str] = frozenset()) -> Pane:
     """The target's first model call: every part of it, and whether it holds what is in force (H12)."""
-    title = f"TARGET  {shown.event.target}: first model call"
-    return Pane(title, "RECORD", tuple(_target_lines(shown, folds)))
+    return Pane("TARGET  first model call", "RECORD", tuple(_target_lines(shown, folds)))
 
 
 def probe_pane(answers: Answers, *, names: tuple[str, str]) -> Pane:
@@ -88,15 +99,15 @@ def probe_pane(answers: Answers, *, names: tuple[str, str]) -> Pane:
     force, tried = names
     width = max(len(force), len(tried), 8)
     said = _said(answers.in_force, answers.problem)
-    lines = [Line("in-force", (Span(f"{force:<{width}} ", "title"), said), hang=width)]
+    lines = [Line("in-force", (Span(f"{force:<{width}} ", "title"), said), hang=width + 1)]
     if answers.what_if is not None:
-        lines.append(Line("what-if", (Span(f"{tried:<{width}} ", "what-if"), Span(answers.what_if)), hang=width))
+        lines.append(Line("what-if", (Span(f"{tried:<{width}} ", "what-if"), Span(answers.what_if)), hang=width + 1))
     elif tried:
         calls = "1 model call" if answers.calls == 1 else f"{answers.calls} model calls"
         remote = "1 remote call" if answers.remote == 1 else f"{answers.remote} remote calls"
         messages = "the customer message" if answers.messages == 1 else f"the same {answers.messages} customer messages"
         not_run = f"not run.  ^r replays {messages} on a fresh session: about {calls}, {remote}"
-        lines.append(Line("what-if", (Span(f"{tried:<{width}} ", "what-if"), Span(not_run, "muted")), hang=width))
+        lines.append(Line("what-if", (Span(f"{tried:<{width}} ", "what-if"), Span(not_run, "muted")), hang=width + 1))
     return Pane(title, "", tuple(lines))
 
 
@@ -153,7 +164,7 @@ def _caller_row(shown: Shown, row: Row, unfolded: bool) -> Iterator[Line]:
         fade=row.seq not in shown.copied and not trigger,
     )
     for n, note in enumerate(_notes(shown, row)):
-        yield Line(f"note:{row.seq}:{n}", (note,), indent=11, wrap=False, of=f"row:{row.seq}", kind="note")
+        yield Line(f"note:{row.seq}:{n}", (note,), indent=11, of=f"row:{row.seq}", kind="note")
 
 
 def _verdicts(shown: Shown, seq: int, trigger: bool) -> Iterator[Span]:
@@ -218,8 +229,8 @@ def _child_lines(shown: Shown) -> Iterator[Line]:
         for n, one in enumerate(joined):
             spans = (Span("+ ", "ok"), Span("user ", "role-user"), Span(one.row.text))
             yield Line(f"joined:{child.thread}:{n}", spans, (Span("copied    "),), indent=5, wrap=False, kind="row")
-        yield Line(f"note:{child.thread}", (_child_note(shown, event, child.sensitive, bool(joined), agent),), indent=5,
-                   wrap=False, of=f"child:{child.thread}", kind="note")  # fmt: skip
+        note = _child_note(shown, event, child.sensitive, bool(joined), agent)
+        yield Line(f"note:{child.thread}", (note,), indent=5, of=f"child:{child.thread}", kind="note")
 
 
 def _child_note(shown: Shown, event: HandoffEvent, sensitive: bool, joined: bool, agent: str) -> Span:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from runtime.values.json import Json, compact
 from studio_tui.views.handed import Shown
-from studio_tui.views.handoff_words import leak_words
 from studio_tui.views.lines import Line, Pane, Span, StyleName
 
 
@@ -56,7 +55,7 @@ def value_lines(shown: Shown) -> Iterator[Line]:
         spans = (Span(f"{one.name} "), Span(one.value, "muted"), Span(f"  {one.agent}", "muted"))
         yield Line(f"stays:{n}", spans, indent=2, wrap=False, kind="value", copy=f"{one.name} {one.value}")
         if one.private and (one.rows or one.elsewhere):
-            yield Line(f"stays:{n}:leak", (Span(f"! {leak_words(one)}", "warning"),), indent=2, kind="note")
+            yield Line(f"stays:{n}:leak", (Span("! went along in a copied message", "warning"),), indent=2, kind="note")
 
 
 def _value(one: ValueLine, *, warn: bool = False, muted: bool = False) -> Line:

@@ -37,7 +37,7 @@ def read_words(shown: Shown) -> str:
             return "the file has changed since; see what is in force"
         return "no setting, so the default counts"
     told = _reading(setting, shown.event.has_summary)
-    problem = next((f"  {one.code}: {one.message}" for one in shown.problems if one.severity != "info"), "")
+    problem = next((f"  {one.code}: {_in_short(one.message)}" for one in shown.problems if one.severity != "info"), "")
     return told + problem
 
 
@@ -93,7 +93,7 @@ def leak_words(one: Gathered, *, brief: bool = False) -> str:
     if one.passed_at:
         kind = "SENSITIVE field" if one.sensitive else "field"
         return f"PASS at {short_place(one.passed_at)} hands over the {kind} {one.name}"
-    marked = f"{short_place(one.place)} does not mark {one.name} SENSITIVE"
+    marked = f"{short_place(one.place)} does not mark it SENSITIVE"
     if one.sensitive:
         marked = f"it was said outside of what {short_place(one.place)} keeps back"
     if brief:
@@ -144,13 +144,21 @@ def _reading(setting: HistorySetting, has_summary: bool) -> str:
             )
 
 
+def _in_short(message: str) -> str:
+    """What is wrong and what to write instead; what falls to which default stands in the next line anyway."""
+    wrong, _, rest = message.partition(", so ")
+    advice = rest.rpartition(";")[2].strip()
+    return f"{wrong}; {advice}" if advice else wrong
+
+
 def _source(shown: Shown, event: HandoffEvent) -> str:
     if event.source == "route":
         return "the route says so"
     route = "route unusable" if event.written is not None else "nothing on the route"
     if event.source == "project":
         default = shown.default
-        at = f" {short_place(f'{default.file}:{default.line}')}" if default is not None and default.file else ""
+        place = f"{default.file}:{default.line}" if default is not None and default.line else ""
+        at = f" {short_place(place)}" if place else (f" {default.file}" if default is not None else "")
         return f"project default{at} ({route})"
     return f"platform default ({route}, project unset)"
 
@@ -177,7 +185,7 @@ def _setting_at(shown: Shown) -> str:
     written = shown.event.written or ""
     count = re.fullmatch(r"mode last_n, count (.*)", written, re.IGNORECASE | re.DOTALL)
     told = f"count: {count[1]}" if count else (f"HISTORY: {written}" if written else "an empty HISTORY")
-    return f"{told} at {short_place(shown.event.written_at)}"
+    return f"{told} at {short_place(shown.written_at)}"
 
 
 def _advice(written: str) -> str:

@@ -38,9 +38,10 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """Something between two agents, in its place in the conversation."""
+    """Something between two agents, in its place in the conversation; `number` counts what happened, from 1."""
 
     event: SessionEvent
+    number: int = 0
 
 
 Entry: TypeAlias = "Spoken | Happened"
@@ -92,10 +93,12 @@ def event_lines(events: Sequence[SessionEvent]) -> Iterator[Line]:
     yield Line("events", (Span("events", "title"),), kind="head")
     if not events:
         yield Line("event:none", (Span("none so far", "muted"),), indent=1, kind="note")
-    for event in events:
+    for number, event in enumerate(events, start=1):
         name, about, note = event_words(event)
         style: StyleName = "error" if isinstance(event, RefusedHandoff | FailedHandoff) else "text"
-        spans = (Span(f"{event.n} ", "number"), Span(f"{name:<7} ", style), Span(about))
+        from_, _, to = about.partition("→")
+        other = f"← {from_}" if isinstance(event, Return | LeftWaiting) else f"→ {to}"
+        spans = (Span(f"{number} ", "number"), Span(f"{name} ", style), Span(other))
         yield Line(f"event:{event.n}", spans, wrap=False, kind="event")
         if note:
             told = Line(
@@ -149,7 +152,7 @@ def conversation_pane(
         if group == len(entries):
             return tail
         entry = entries[group]
-        return (_said(entry),) if isinstance(entry, Spoken) else (_between(entry.event),)
+        return (_said(entry),) if isinstance(entry, Spoken) else (_between(entry),)
 
     def find(id: str) -> int | None:
         return next((at for at, entry in enumerate(entries) if _id(entry) == id), None)
@@ -231,13 +234,14 @@ def _said(entry: Spoken) -> Line:
     return Line(_id(entry), spans, hang=2, kind="said", copy=row.text, seq=row.seq)
 
 
-def _between(event: SessionEvent) -> Line:
+def _between(entry: Happened) -> Line:
+    event = entry.event
     name, about, note = event_words(event)
     style: StyleName = "warning" if "✘" in note or isinstance(event, RefusedHandoff | FailedHandoff) else "what-if"
     at = getattr(event, "route", "")
     where = f"   {short_place(at)}" if at else ""
     spans = (
-        Span(f"── {event.n} {name}  ", style),
+        Span(f"── {entry.number} {name}  ", style),
         Span(about.replace("→", " → "), style),
         Span(f"   {note}{where}", "muted"),
     )
