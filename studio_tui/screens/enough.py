@@ -75,14 +75,11 @@ class EnoughDialog(Dialog[Enough]):
         box = self.query_one("#predicate", Input)
         box.value = word
         if word.endswith(" "):
+            box.select_on_focus = False  # what is typed next goes behind the word
             box.focus()
-            self.call_after_refresh(self._at_end)
+            box.cursor_position = len(word)
         else:
             self.action_take()
-
-    def _at_end(self) -> None:
-        box = self.query_one("#predicate", Input)
-        box.cursor_position = len(box.value)
 
     def action_take(self) -> None:
         """Give what is written, if it can be read."""
