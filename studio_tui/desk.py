@@ -69,6 +69,8 @@ class Desk:
     what_if: WhatIf | None = None
     rows: dict[int, Row] = field(default_factory=dict)
     elsewhere: str = ""
+    opening: bool = False
+    """Another thread is being put on it; until that is done nothing else may be."""
     session: str | None = None
     _mask: Mask | None = None
     _runtime: Runtime | None = None
@@ -161,6 +163,13 @@ class Desk:
 
     async def open(self, thread: str, *, turn: str | None = None) -> None:
         """Put another thread on the desk, its last turn selected (`turn`: that one). Raises UnknownThread."""
+        self.opening = True
+        try:
+            await self._open(thread, turn)
+        finally:
+            self.opening = False
+
+    async def _open(self, thread: str, turn: str | None) -> None:
         store = self.runtime.store
         self.thread = await store.thread(thread)
         await self._look_up_session()

@@ -249,8 +249,14 @@ class MainView(Screen[None]):
         self.paint_footer()
 
     def _paint_tabs(self, right: str) -> None:
+        from runtime.explain.words import plural
+
         steps = len(self.desk.record.steps) if self.desk.record is not None else 0
-        names = {"turns": f"TURNS ({len(self.desk.roots())})", "context": "CONTEXT", "model": f"MODEL ({steps} steps)"}
+        names = {
+            "turns": f"TURNS ({len(self.desk.roots())})",
+            "context": "CONTEXT",
+            "model": f"MODEL ({plural(steps, 'step')})",
+        }
         pieces = []
         for which in PANES:
             chosen = which == self.tab

@@ -23,6 +23,9 @@ from studio_tui.windows import larger, smaller
 if TYPE_CHECKING:
     from runtime.events import TurnEvent
 
+OPENING = "opening"
+"""The name of the job that puts another thread on the desk."""
+
 LOOK_AHEAD = 0.15
 """Seconds without a key after which the coming turn is assembled anew."""
 
@@ -53,6 +56,7 @@ class ThreadScreen(MainView):
         """Paint the frame at once; what is on the desk comes when it was read."""
         self._sent: tuple[str, str] | None = None
         self._wanted = NEXT
+        self._send_then = False
         self._consented: set[tuple[str, ...]] = set()
         self._drafts: dict[str, str] = {}
         self.set_interval(0.25, self._tick)
@@ -64,7 +68,9 @@ class ThreadScreen(MainView):
         return actions.applies(action, self.situation) if action in actions.BY_ID and self.is_mounted else True
 
     def look(self, name: str, reading: Callable[[], Awaitable[None]]) -> None:
-        """Run something that reads, as the one job that looks; a later one takes its place."""
+        """Run something that reads, as the one job that looks; a later one takes its place, but not an opening's."""
+        if self.desk.opening and name != OPENING:
+            return
 
         async def work(job: Job) -> None:
             await reading()
@@ -91,10 +97,13 @@ class ThreadScreen(MainView):
             self.studio.opened(thread)
             if self.desk.plan_problem:
                 self.say(f"nothing can run here yet: {self.desk.plan_problem}", "$text-warning")
+            if self._send_then:
+                self._send_then = False
+                self.call_later(self.action_send)
             if await self.desk.read_around():
                 self.touch()
 
-        self.look("opening", reading)
+        self.look(OPENING, reading)
 
     def select_turn(self, id: str, *, move: bool = True) -> None:
         """Study another turn, or the coming one."""
@@ -240,7 +249,9 @@ class ThreadScreen(MainView):
     def action_send(self) -> None:
         """Send what is typed; what is refused stays in the box."""
         text = self.composer.text
-        if self.desk.session is not None and text.strip():
+        if self.desk.opening or self.studio.jobs.of("begin") is not None:
+            self._send_then = True  # sent once the thread is there
+        elif self.desk.session is not None and text.strip():
             self._speak(text)
         elif self.desk.thread is None:
             self.say("nothing is open: ^o opens a thread, a seed or a file", "$text-warning")
@@ -263,7 +274,7 @@ class ThreadScreen(MainView):
     def action_rerun(self) -> None:
         """Run the selected turn again with the window shown; what it would do is said first if it reaches out."""
         record = self.desk.root
-        if record is None or self.studio.turn_job is not None:
+        if record is None or self.studio.turn_job is not None or self.desk.opening:
             return
         window = self.desk.window if self.desk.window is not None else record.window
         turn = record.turn

@@ -246,3 +246,15 @@ async def test_the_previous_and_the_next_turn(studio: Studio) -> None:
         await at.press("right_square_bracket", "right_square_bracket")
         await at.wait(lambda: at.main.desk.selected == NEXT)
         await at.see("next turn", "NOT SENT")
+
+
+async def test_a_request_sent_while_the_thread_is_still_being_opened_is_sent_when_it_is(studio: Studio) -> None:
+    async with studio() as at:
+        at.main.open_thread(at.thread)
+        at.main.composer.put("early")
+        at.main.desk.opening = True
+        at.main.action_send()
+        assert len(at.main.desk.turns) == 0
+        at.main.desk.opening = False
+        await at.see("completed", "w6 early")
+        assert at.main.composer.text == ""
