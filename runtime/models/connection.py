@@ -89,7 +89,7 @@ class Connection:
         except httpx.TimeoutException:
             raise self._error("the request could not be sent in time", "timeout") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as fault:
-            raise self._error(_reason(fault), "connection") from None
+            raise self._error(reason_of(fault), "connection") from None
         reply = Reply(self, response, began)
         try:
             if not 200 <= response.status_code < 300:
@@ -180,7 +180,7 @@ class Reply:
         except (httpx.HTTPError, httpx.StreamError, OSError) as fault:
             if self._finishing:
                 raise StopAsyncIteration from None
-            problem = f"the answer broke off before its end ({_reason(fault)})"
+            problem = f"the answer broke off before its end ({reason_of(fault)})"
             raise self._connection._error(problem, "cut-off") from None
         if not self._finishing:
             self._wait = self._connection.timeouts.between
@@ -236,7 +236,7 @@ def _proxy_of_environment(endpoint: Endpoint) -> str | None:
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
-def _reason(fault: BaseException) -> str:
+def reason_of(fault: BaseException) -> str:
     """What the system or the library said of `fault`, from its innermost cause that says anything."""
     said = ""
     inner: BaseException | None = fault

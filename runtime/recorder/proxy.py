@@ -9,10 +9,12 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from runtime.errors import StudioError
+from runtime.models.connection import reason_of
 from runtime.recorder.traffic import KEPT_HEADERS, Began, Dialect, End, Ended, Passed, dialect_of
 from runtime.recorder.upstream import Upstream, end_to_end
 
@@ -99,14 +101,13 @@ class Proxy:
         try:
             await asyncio.wait((relay, gone), return_when=asyncio.FIRST_COMPLETED)
         finally:
+            relay.cancel()
             gone.cancel()
-            if not relay.done():
-                relay.cancel()
-        try:
-            await relay
-        except asyncio.CancelledError:
-            if call is not None:
+            await asyncio.wait((relay, gone))
+            if call is not None and relay.cancelled():
                 call.over("left")
+        if not relay.cancelled():
+            relay.result()
 
     async def _relay(
         self,
@@ -130,10 +131,11 @@ class Proxy:
                 call.answers(response)
             start = {"type": "http.response.start", "status": response.status_code}
             await send({**start, "headers": end_to_end(response.headers.raw)})
-            async for chunk in _bytes_of(response):
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                if call is not None:
-                    call.take(chunk)
+            async with aclosing(_bytes_of(response)) as chunks:
+                async for chunk in chunks:
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                    if call is not None:
+                        call.take(chunk)
         except (httpx.HTTPError, httpx.StreamError, OSError):
             if call is not None:
                 call.over("cut-off")
@@ -145,7 +147,7 @@ class Proxy:
         await send({"type": "http.response.body", "body": b""})
 
     async def _unreachable(self, fault: BaseException, call: _Call | None, send: Send) -> None:
-        words = self._upstream.redact(f"the recorder got no answer from {self._upstream.shown}: {_reason(fault)}")
+        words = self._upstream.redact(f"the recorder got no answer from {self._upstream.shown}: {reason_of(fault)}")
         if call is not None:
             call.over("unreachable", words)
         body = json.dumps(_as_error(words, call.dialect if call else "openai-chat")).encode()
@@ -171,6 +173,7 @@ class _Call:
         self._headers: Mapping[str, str] = {}
         self._chunks: list[bytes] = []
         self._size = 0
+        self._given_up = False
 
     def answers(self, response: httpx.Response) -> None:
         """The head of the answer has come."""
@@ -182,7 +185,8 @@ class _Call:
         self._size += len(chunk)
         if self._size <= MOST_RECORDED:
             self._chunks.append(chunk)
-        elif self._chunks:
+        elif not self._given_up:
+            self._given_up = True
             self._chunks.clear()
             self._recorder.give_up(self.number, f"its answer is larger than {MOST_RECORDED // 1_048_576} MB")
 
@@ -236,7 +240,7 @@ async def _gone(receive: Receive, sent: asyncio.Future[None]) -> None:
         pass
 
 
-async def _bytes_of(response: httpx.Response) -> AsyncIterator[bytes]:
+async def _bytes_of(response: httpx.Response) -> AsyncGenerator[bytes, None]:
     """The body as it came over the wire, compressed if it is."""
     stream = response.stream
     assert hasattr(stream, "__aiter__")
@@ -249,20 +253,3 @@ def _as_error(words: str, dialect: Dialect) -> dict[str, object]:
     if dialect == "anthropic":
         return {"type": "error", "error": {"type": "api_error", "message": words}}
     return {"error": {"message": words, "type": "upstream_error", "param": None, "code": "upstream_unreachable"}}
-
-
-def _reason(fault: BaseException) -> str:
-    """What the system or the library said, from its innermost cause that says anything."""
-    said, inner = "", fault
-    while inner is not None:
-        if isinstance(inner, BaseExceptionGroup):
-            inner = inner.exceptions[0]
-            continue
-        if isinstance(inner, OSError) and inner.strerror:
-            return inner.strerror
-        said = str(inner) or said
-        following = inner.__cause__ or inner.__context__
-        if following is None:
-            break
-        inner = following
-    return said or type(fault).__name__

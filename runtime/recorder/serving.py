@@ -78,13 +78,14 @@ class Service:
         try:
             await asyncio.wait((serving, listening), return_when=asyncio.FIRST_COMPLETED)
             ready()
-            await serving
+            await asyncio.wait((serving,))
         finally:
             listening.cancel()
             self._server.should_exit = self._server.force_exit = True
-            await asyncio.gather(serving, return_exceptions=True)
             await self._proxy.abandon()
+            await asyncio.gather(serving, return_exceptions=True)
             sys.setswitchinterval(before)
+        serving.result()
 
     def stop(self) -> int:
         """Take no more requests; returns how many are under way. Called again, it does not wait for those."""

@@ -28,10 +28,14 @@ async def test_what_is_written_together_is_there_together(tmp_path: Path) -> Non
 async def test_what_is_raised_takes_all_of_it_back(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "s.db")
     thread = await store.create()
-    with pytest.raises(KeyError):
+
+    async def half() -> None:
         async with store.together():
             await store.append(thread, NewMessage("user", "one"))
             raise KeyError
+
+    with pytest.raises(KeyError):
+        await half()
     assert await store.length(thread) == 0
     await store.append(thread, NewMessage("user", "again"))
     assert await store.length(thread) == 1
