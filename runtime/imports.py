@@ -63,7 +63,8 @@ async def import_conversation(
     """
     rows = conversation.messages
     count = 0
-    new = NewThread(origin="imported", name=conversation.title, about=_about(conversation))
+    about = await asyncio.to_thread(_about, conversation)
+    new = NewThread(origin="imported", name=conversation.title, about=about)
     async with store.fill(new) as filling:
         done, remaining = 0, iter(rows)
         while some := await asyncio.to_thread(_some_rows, remaining):
@@ -132,7 +133,8 @@ class _Writer:
 
 
 def _about(conversation: Conversation) -> JsonObject:
-    lost: list[Json] = [{"what": lost.what, "count": lost.count, "reason": lost.reason} for lost in conversation.lost]
+    lost: list[Json] = [{"what": one.what, "count": one.count, "reason": one.reason} for one in conversation.lost]
+    marked: list[Json] = [{"what": one.what, "count": one.count, "reason": one.reason} for one in conversation.marked()]
     tools: list[Json] = [
         {"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in conversation.tools
     ]
@@ -145,6 +147,7 @@ def _about(conversation: Conversation) -> JsonObject:
         "model": conversation.model,
         "tools": tools,
         "lost": lost,
+        "marked": marked,
         "recorded": list(RECORDED),
         "inferred": list(INFERRED),
     }

@@ -26,12 +26,17 @@ __all__ = [
     "Listed",
     "Lost",
     "Progress",
+    "Several",
     "conversations",
     "load",
 ]
 
 _TITLE = 80
 _NAMED_LINES = 3
+
+
+class Several(BadInput):
+    """The file holds several conversations, and none was picked."""
 
 
 def conversations(path: str | Path, *, progress: Progress | None = None) -> Iterator[Listed]:
@@ -66,8 +71,8 @@ def load(
     """One conversation of a file as rows.
 
     `pick` is its number from 1; None means the only one beside side chains. `compaction` says what to take of a
-    session that was compacted: the whole file, or what the model was last given. Raises BadInput, also if the file
-    holds several and none was picked.
+    session that was compacted: the whole file, or what the model was last given. Raises BadInput; Several, which is
+    one, if there are more and none was picked.
     """
     document = open_document(Path(path), progress)
     from runtime.transcripts.containers import units
@@ -81,14 +86,16 @@ def load(
             if of == (1 if pick is None else pick):
                 rows = Rows(compaction=compaction)
                 found = (unit.read(rows), rows, unit.aside)
+            if pick is None and of - asides > 1:
+                raise Several("holds several conversations: pick one by its number", file=str(path), field="pick")
+    except Several:
+        raise
     except BadInput as error:
         if found is None or document.kind != "array":
             raise _placed(error, document) from error
         found[1].lose("rest of the file", f"cannot be read: {error.problem}")
     except RecursionError as error:
         raise BadInput("nested too deeply", file=str(path)) from error
-    if pick is None and of - asides > 1:
-        raise BadInput(f"holds {of} conversations: pick one by its number, 1 to {of}", file=str(path), field="pick")
     if found is None:
         held = f"holds {of} conversation{'s' * (of != 1)}"
         raise BadInput(f"{held}: there is no number {pick}", file=str(path), field="pick")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -73,3 +74,18 @@ class Conversation:
     @property
     def format(self) -> Format:
         return self.detected.format
+
+    def marked(self) -> tuple[Lost, ...]:
+        """The rows that are kept but are no plain speech: how many of each mark, and what it means."""
+        counts = Counter(flag for row in self.messages if row.flags for flag in row.flags)
+        return tuple(Lost(f"{flag} message", counts[flag], reason) for flag, reason in _MARKS.items() if counts[flag])
+
+
+_MARKS: Mapping[str, str] = {
+    "summary": "what a program wrote in place of the messages before it; nobody said it",
+    "hidden": "taken back or hidden by the program: not sent any more",
+    "injected": "put in by the program, not said by the user",
+    "sidechain": "of a sub-agent's branch",
+    "retry": "a request to try again, made by the program",
+    "developer": "said with the role `developer`",
+}

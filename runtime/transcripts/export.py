@@ -43,8 +43,15 @@ class Exported:
     lost: tuple[Lost, ...] = ()
 
     def text(self) -> str:
-        """The document as indented JSON with a newline at its end."""
-        return json.dumps(self.value, ensure_ascii=False, indent=2) + "\n"
+        """The document as indented JSON with a newline at its end; of messages alone the bare array, if it has any."""
+        alone = self.value.keys() == {"messages"} and bool(self.value["messages"])
+        value = self.value["messages"] if alone else self.value
+        return json.dumps(value, ensure_ascii=False, indent=2, default=_plain) + "\n"
+
+
+def _plain(value: object) -> object:
+    """What rows hold besides JSON's own types: other mappings, tuples are written anyway."""
+    return dict(value) if isinstance(value, Mapping) else str(value)
 
 
 def export(rows: Sequence[Spoken], dialect: Dialect, *, tools: Iterable[ToolSpec] = (), model: str = "") -> Exported:

@@ -48,10 +48,11 @@ def _of_file(about: Mapping[str, Json]) -> Iterator[str]:
         found = about.get(key)
         if isinstance(found, Sequence) and not isinstance(found, str) and found:
             yield f"{name}: {', '.join(as_text(each) for each in found)}"
-    lost = about.get("lost")
-    if isinstance(lost, Sequence) and not isinstance(lost, str) and lost:
-        yield "not carried:"
-        for each in lost:
-            if isinstance(each, Mapping):
-                count, what, reason = (as_text(each.get(key, "")) for key in ("count", "what", "reason"))
-                yield f"  {count} {what}: {reason}"
+    for key, title in (("lost", "not carried:"), ("marked", "kept, but marked:")):
+        found = about.get(key)
+        if isinstance(found, Sequence) and not isinstance(found, str) and found:
+            yield title
+            for each in found:
+                if isinstance(each, Mapping):
+                    count, what, reason = (as_text(each.get(name, "")) for name in ("count", "what", "reason"))
+                    yield f"  {count} x {what}: {reason}"
