@@ -85,14 +85,15 @@ class Upstream:
 
         waits = {"connect": CONNECT_SECONDS, "read": None, "write": None, "pool": None}
         request = httpx.Request(method, address, headers=list(headers), content=content, extensions={"timeout": waits})
-        return await self._open().handle_async_request(request)
+        return await self.open().handle_async_request(request)
 
     async def aclose(self) -> None:
         """Close the connections that are kept open."""
         if self._transport is not None:
             await self._transport.aclose()
 
-    def _open(self) -> httpx.AsyncBaseTransport:
+    def open(self) -> httpx.AsyncBaseTransport:
+        """The way there; opened ahead, no first call waits for what that loads. Raises ConfigurationError."""
         if self._transport is None:
             self._transport = open_transport(self._endpoint, idle=_IDLE_SECONDS)
         return self._transport

@@ -78,6 +78,7 @@ async def _serve(service: Service, upstream: Upstream, store: str) -> None:
         tell(f"recording {service.url} → {upstream.shown} into {store}")
         tell(f"set your program's base URL: OPENAI_BASE_URL={service.url}/v1 or ANTHROPIC_BASE_URL={service.url}")
 
+    upstream.open()
     try:
         with interrupts(stop):
             await service.run(ready)
