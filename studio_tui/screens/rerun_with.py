@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input, Static, TextArea
 
-from runtime.calls import ToolMode
 from runtime.errors import BadInput
 from runtime.values.messages import Window, read_window
-from runtime.values.record import TurnRecord
 from studio_tui.screens.dialog import Dialog
 from studio_tui.text import safe
+
+if TYPE_CHECKING:
+    from runtime.calls import ToolMode
+    from runtime.values.record import TurnRecord
 
 MODES: tuple[ToolMode, ...] = ("live", "recorded", "stubbed")
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from runtime.stores import Experiment, Thread
 from studio_tui.views.lines import Line, Lines, Pane, Span
+
+if TYPE_CHECKING:
+    from runtime.stores import Experiment, Thread
 
 FEW = 2
 """Experiments of one turn above which they are folded into one line."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from runtime.explain import ranges
 from studio_tui.views.lines import Line, Lines, Pane, Span
 
 
@@ -32,6 +31,8 @@ class Patches:
     @property
     def words(self) -> str:
         """What they are, for a person; empty for none."""
+        from runtime.explain import ranges
+
         told = []
         if self.drop:
             told.append(f"without seq {ranges(sorted(self.drop))}")
