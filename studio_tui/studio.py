@@ -18,6 +18,7 @@ from studio_tui import actions, clipboard, targets, themes
 from studio_tui.desk import Desk
 from studio_tui.editing import Editor, in_terminal
 from studio_tui.experimenting import Experimenter
+from studio_tui.importing import AsksOnScreen, Progress
 from studio_tui.jobs import Job, Jobs, sentence
 from studio_tui.screens.main_view import MainView
 from studio_tui.screens.thread import ThreadScreen
@@ -118,7 +119,12 @@ class StudioApp(App[None]):
             await asyncio.to_thread(_import_engine)
             self.stamp = await self.desk.runtime.store.changed()
             place = await targets.find(
-                self.desk.runtime, self._target, seed=self._seed, agent=self._agent, progress=_told_to(job)
+                self.desk.runtime,
+                self._target,
+                seed=self._seed,
+                agent=self._agent,
+                progress=_told_to(job),
+                asks=AsksOnScreen(self),
             )
             await self._go(place)
         except StudioError as error:
@@ -242,7 +248,14 @@ class StudioApp(App[None]):
             if pick.kind == "seed":
                 place = Place(await self.desk.runtime.create_thread(seed=pick.value))
             else:
-                place = await targets.find(self.desk.runtime, pick.value, seed=None, agent=None, progress=_told_to(job))
+                place = await targets.find(
+                    self.desk.runtime,
+                    pick.value,
+                    seed=None,
+                    agent=None,
+                    progress=_told_to(job),
+                    asks=AsksOnScreen(self),
+                )
             await self._go(place)
 
         self.jobs.start("opening", work, group="open", ended=self._said_if_failed)
@@ -329,7 +342,7 @@ def _import_engine() -> None:
         import_module(name)
 
 
-def _told_to(job: Job) -> targets.Progress:
+def _told_to(job: Job) -> Progress:
     def told(done: int, of: int) -> None:
         if job.stopping:
             raise BadInput("stopped")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtime.errors import BadInput, UnknownThread, UnknownTurn
+from studio_tui.importing import Asks, Progress, import_file
 
 if TYPE_CHECKING:
     from runtime.stores import Thread
@@ -34,12 +33,14 @@ class Place:
     session: str | None = None
 
 
-Progress = Callable[[int, int], None]
-"""Told what is done, and what there is to do in all."""
-
-
 async def find(
-    runtime: Runtime, target: str | None, *, seed: str | None, agent: str | None, progress: Progress | None = None
+    runtime: Runtime,
+    target: str | None,
+    *,
+    seed: str | None,
+    agent: str | None,
+    progress: Progress | None = None,
+    asks: Asks | None = None,
 ) -> Place:
     """The place that is meant. Threads that are needed are made. Raises BadInput, ConfigurationError.
 
@@ -54,15 +55,21 @@ async def find(
     stored = await _stored(runtime, target)
     if stored is not None:
         return stored
-    return await _named(runtime, target, agent, progress)
+    return await _named(runtime, target, agent, progress, asks)
 
 
 async def open_file(
-    runtime: Runtime, path: Path, *, agent: str | None = None, progress: Progress | None = None
+    runtime: Runtime,
+    path: Path,
+    *,
+    agent: str | None = None,
+    progress: Progress | None = None,
+    asks: Asks | None = None,
 ) -> Place:
     """A thread from a file: a seed and an agent file make a fresh one, a conversation is imported.
 
-    `progress` is told how far reading is; what it raises stops it. Raises BadInput with file, line and field.
+    `progress` is told how far reading is; what it raises stops it. `asks` says which conversation of several is meant;
+    a place without a thread if none is. Raises BadInput with file, line and field.
     """
     kind = kind_of(path)
     if kind == "seed":
@@ -71,7 +78,8 @@ async def open_file(
         if agent:
             raise BadInput("this is an agent file; --agent names another one", file=str(path), field="--agent")
         return Place(await runtime.create_thread(agent=str(path)))
-    return await _imported(runtime, path, progress)
+    imported = await import_file(runtime, path, progress=progress, asks=asks)
+    return Place() if imported is None else Place(imported[0], told=imported[1])
 
 
 def kind_of(path: Path) -> str:
@@ -157,7 +165,7 @@ def project_of(path: Path) -> Path | None:
     return path if agents else None
 
 
-async def _named(runtime: Runtime, name: str, agent: str | None, progress: Progress | None) -> Place:
+async def _named(runtime: Runtime, name: str, agent: str | None, progress: Progress | None, asks: Asks | None) -> Place:
     """A folder, a file, else a shipped seed."""
     from runtime.seeds import shipped_seed_names
 
@@ -168,7 +176,7 @@ async def _named(runtime: Runtime, name: str, agent: str | None, progress: Progr
     if path is not None and path.is_dir():
         return Place(folder=path)
     if path is not None:
-        return await open_file(runtime, path, agent=agent, progress=progress)
+        return await open_file(runtime, path, agent=agent, progress=progress, asks=asks)
 
     if name in shipped_seed_names():
         return Place(await runtime.create_thread(seed=name, agent=agent or ""))
@@ -176,17 +184,3 @@ async def _named(runtime: Runtime, name: str, agent: str | None, progress: Progr
         f"{name!r} is no thread or turn of this store, no file or folder, and no shipped seed "
         f"({', '.join(shipped_seed_names())})"
     )
-
-
-async def _imported(runtime: Runtime, path: Path, progress: Progress | None) -> Place:
-    """A thread of the conversation in a file, its turns recovered; what could not be carried is said."""
-    from runtime.imports import import_conversation
-    from runtime.transcripts import load
-
-    conversation = await asyncio.to_thread(load, path, progress=progress)
-    imported = await import_conversation(runtime.store, conversation)
-    count = sum(lost.count for lost in conversation.lost)
-    lost = f"; {count:,} not carried (i lists it)" if count else ""
-    rows = len(conversation.messages)
-    told = f"imported {rows:,} messages, {imported.turns:,} turns from {path.name} ({conversation.format}){lost}"
-    return Place(imported.thread, told=told)
