@@ -29,6 +29,9 @@ from runtime.values.record import ContextItem, JournalItem, LeftOutReason, Settl
 from runtime.values.request import Attachment
 from runtime.values.seed import Seed
 
+_REMEMBERED = 512
+"""Threads whose last selection is kept at hand; of others it is read from the journal."""
+
 OnComplete = Callable[[TurnRecord], Awaitable[None] | None]
 
 
@@ -126,6 +129,8 @@ class Engine:
             await self._settle_unopened(turn, error, emit)
             raise
         if not _off_thread(turn):
+            if len(self._selected) >= _REMEMBERED:
+                self._selected.clear()
             self._selected[turn.thread] = (turn.number, turn.id, tuple(row.seq for row in opening.context.rows))
         loop = Loop(self._work(asked, turn, opening, spending, emit, children))
         self.running[turn.id] = Running(turn, loop, task)
