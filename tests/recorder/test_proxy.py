@@ -38,6 +38,10 @@ class Desk:
     def __init__(self, client: httpx.AsyncClient, proxy: Proxy, writer: Writer, path: Path, lines: list[str]) -> None:
         self.client, self.proxy, self.writer, self.path, self.lines = client, proxy, writer, path, lines
 
+    @property
+    def url(self) -> str:
+        return str(self.client.base_url).rstrip("/")
+
     async def post(self, dialect: Dialect, **body: Any) -> httpx.Response:
         body = {"model": "small", "messages": [{"role": "user", "content": "Hi"}], **body}
         return await self.client.post(dialect.path, json=body)
