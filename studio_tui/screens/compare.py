@@ -40,6 +40,30 @@ class CompareScreen(Screen[None]):
         Binding("x", "swap", "A and B the other way", show=False),
     ]
     AUTO_FOCUS = "#contexts"
+    CSS = """
+    CompareScreen #contexts, CompareScreen #outcomes {
+        width: 1fr;
+        height: 1fr;
+    }
+    CompareScreen.-narrow #panes {
+        layout: vertical;
+    }
+    CompareScreen #head {
+        height: 1;
+        padding: 0 1;
+        background: $panel;
+    }
+    CompareScreen #finding {
+        height: 4;
+        border: none;
+        padding: 0;
+    }
+    CompareScreen #footer {
+        height: 1;
+        padding: 0 1;
+        background: $panel;
+    }
+    """
 
     def __init__(self, a: TurnRecord, b: TurnRecord) -> None:
         super().__init__()

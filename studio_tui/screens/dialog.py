@@ -24,6 +24,49 @@ class Dialog(ModalScreen[T | None], Generic[T]):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "close", show=False)]
     KEYS: ClassVar[tuple[tuple[str, str, str], ...]] = (("esc", "close", "leave"),)
+    DEFAULT_CSS = """
+    Dialog { align: center middle; }
+    """
+    CSS = """
+    .dialog {
+        width: 90%;
+        max-width: 110;
+        height: auto;
+        max-height: 90%;
+        border: round $primary;
+        background: $surface;
+        padding: 0 1;
+    }
+    .dialog > .intro {
+        height: auto;
+        color: $foreground;
+    }
+    .dialog > .problem {
+        height: auto;
+    }
+    .dialog > .keys {
+        height: 1;
+    }
+    .dialog > Input {
+        border: none;
+        height: 1;
+        padding: 0 1;
+        background: $panel;
+    }
+    .dialog > LinesPane {
+        border: none;
+        height: 1fr;
+    }
+    Reader > .dialog {
+        height: 90%;
+    }
+    Picker > .dialog {
+        height: 80%;
+    }
+    WhyDialog > .dialog > .answer {
+        height: 10;
+    }
+    """
 
     def __init__(self, title: str, intro: str = "") -> None:
         super().__init__()
