@@ -171,7 +171,7 @@ def never_stored(record: TurnRecord) -> Iterator[NeverStored]:
 
 
 def _transcript(record: TurnRecord, name: str) -> Iterator[NeverStored]:
-    final, stored = _final(record), _stored_calls(record)
+    final, stored = _final(record), stored_calls(record)
     for item in record.transcript:
         if isinstance(item, AssistantStep):
             said = (item is final and _is_answer(record, item)) or any(call.id in stored for call in item.calls)
@@ -195,7 +195,7 @@ def _transcript(record: TurnRecord, name: str) -> Iterator[NeverStored]:
             yield NeverStored(record.turn, name, "nudge", item.text, "transcript-only", item.step)
 
 
-def _stored_calls(record: TurnRecord) -> frozenset[str]:
+def stored_calls(record: TurnRecord) -> frozenset[str]:
     """The calls of a completed turn of an agent written in ABL that are rows: those of its own tools (H14)."""
     if record.handoff is None or record.status != "completed":
         return frozenset()

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runtime.context import repeats_of
+from runtime.explain.accounts import stored_calls
 from runtime.explain.words import plural
 from runtime.values.items import AssistantStep, Nudge, ToolResults
 from runtime.values.json import Json, as_text
 from runtime.values.record import ContextRecord, TurnRecord
+from runtime.values.understanding import NOTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,9 @@ def next_sees(record: TurnRecord) -> NextSees:
         sees.append(f"the answer (seq {record.stored_assistant})")
     elif _said(record):
         unseen.append("the answer" if record.status == "completed" else "what was said of an answer")
+    stored = stored_calls(record)
+    if stored:
+        sees.append(f"{plural(len(stored), 'call')} of its tools and the results")
     changed = [] if record.is_run else state_changed_since(record)
     if changed:
         sees.append(f"the state it left ({', '.join(change.key for change in changed)})")
@@ -41,8 +46,11 @@ def next_sees(record: TurnRecord) -> NextSees:
 def _transcript_only(record: TurnRecord) -> list[str]:
     if record.origin != "run":
         return []
-    calls = sum(len(item.calls) for item in record.transcript if isinstance(item, AssistantStep))
-    results = sum(len(item.results) for item in record.transcript if isinstance(item, ToolResults))
+    stored = stored_calls(record)
+    steps = [item for item in record.transcript if isinstance(item, AssistantStep)]
+    groups = [item for item in record.transcript if isinstance(item, ToolResults)]
+    calls = sum(call.id not in stored for step in steps for call in step.calls)
+    results = sum(result.id not in stored for group in groups for result in group.results)
     nudges = sum(isinstance(item, Nudge) for item in record.transcript)
     children = len(record.children or {})
     counted = ((calls, "call"), (results, "result"), (nudges, "time asked again"), (children, "delegated turn"))
@@ -86,7 +94,7 @@ def state_changed_since(record: TurnRecord) -> list[StateChange]:
         StateChange(
             key, _text(before, key), _text(after, key), _setter(record, key), any(_shows(line, key) for line in lines)
         )
-        for key in sorted({*before, *after})
+        for key in sorted({*before, *after} - {NOTES})
         if _text(before, key) != _text(after, key)
     ]
 

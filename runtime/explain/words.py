@@ -79,6 +79,11 @@ def settlement(record: TurnRecord) -> str:
 
 
 def _completed(record: TurnRecord) -> str:
+    decided = record.handoff or {}
+    if decided.get("decision") == "handoff":
+        return f"completed: handed off to {decided.get('to')}, with no answer of its own"
+    if decided.get("decision") == "leave":
+        return f"completed: the message is for {decided.get('to')}, so this agent waits"
     if record.stored_assistant is not None:
         return f"completed; the answer is stored as seq {record.stored_assistant}"
     if record.unstored_assistant is not None:

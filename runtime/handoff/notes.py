@@ -10,8 +10,9 @@ from runtime.abl.project import AgentSource
 from runtime.abl.scope import text
 from runtime.handoff.strategy import Place
 from runtime.values.json import Json, JsonObject
+from runtime.values.understanding import NOTES
 
-KEY: Final = "_agent"
+KEY: Final = NOTES
 """The key of the thread's state that is no value: conditions, templates and models do not see it."""
 
 Giver = Literal["customer", "pass", "set", "default", "return"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, cast
@@ -317,7 +317,7 @@ class Session:
             if went.record.answer:
                 replies.append(went.record.answer)
             handed += isinstance(went.outcome, HandOff)
-            following = await self._after(went, replies, tell)
+            following = await _to_its_end(self._after(went, replies, tell))
         seen = log.events_of(self._log)
         return Said(text, tuple(replies), tuple(records), tuple(one for one in seen if one.n > begun))
 
@@ -396,6 +396,17 @@ class Session:
         route = node.link.route if node.link is not None else ""
         length = self._lengths.get(node.id, 0)
         return SessionThread(node.id, node.agent, node.parent, node.status, length, notes.sensitive, node.remote, route)
+
+
+async def _to_its_end(carried_out: Coroutine[object, object, Opening | None]) -> Opening | None:
+    """What was decided is carried out whole, also when the task is cancelled meanwhile (T10): a target's thread is
+    never there without its event."""
+    task = asyncio.ensure_future(carried_out)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def check_runs(project: Project) -> None:

@@ -18,6 +18,9 @@ HANDOFF: Final = "handoff_to_"
 RETURN: Final = "return_to_caller"
 """The tools that the runtime offers itself; calls of them are steps and never rows (H14)."""
 
+NOTES: Final = "_agent"
+"""The key of a thread's state that is no value: what the runtime notes about the agent there. Nobody reads it."""
+
 ASKED: Final = "The customer was asked for this just now."
 KNOWN: Final = "Already known: give a value only if the message names this field and gives another one."
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from runtime.errors import BadInput
 from studio_tui.cli import options
 from studio_tui.cli.output import one_line, print_json, print_text, tell
 
@@ -87,7 +88,12 @@ async def _converse(runtime: Runtime, asked: Asked) -> int:
         print_text(f"{session.agent}: {session.mask.text(session.greeting)}")
     said: list[Said] = []
     for text in asked.says:
-        said.append(await _said(session, text))
+        try:
+            said.append(await _said(session, text))
+        except BadInput:
+            if not said:  # the first turn was refused before it opened: the thread made for it has no use
+                await runtime.store.delete_thread(session.id)
+            raise
         if not asked.as_json:
             print_text("\n".join(_lines(said[-1], session.mask)))
         if not said[-1].completed:

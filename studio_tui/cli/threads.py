@@ -60,7 +60,8 @@ def thread_json(thread: Thread) -> dict[str, Json]:
 
 
 def _cells(thread: Thread) -> tuple[str, ...]:
-    origin = f"fork of {thread.parent} at {thread.forked_at}" if thread.parent else thread.origin
+    origin = f"fork of {thread.parent} at {thread.forked_at}" if thread.forked_at is not None else thread.origin
+    origin = f"handoff from {thread.parent}" if thread.origin == "handoff" else origin
     return (
         thread.id, str(thread.length), thread.agent or "plain", origin, one_line(thread.name, 40),
         time_json(thread.created),

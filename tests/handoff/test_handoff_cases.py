@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,9 @@ from runtime.values.record_json import record_json
 
 Build = Callable[..., Project]
 Open = Callable[..., Any]
+
+PIN = re.compile(r"(?<![\w.])4821(?!\w)")
+"""The secret, told from digits of a number that happens to hold them."""
 
 TARGET = 'AGENT: B\nGOAL: "answers"\n'
 SEVEN = ("u one", "a two", "u three", "a four", "u five", "a six")
@@ -121,7 +125,7 @@ async def test_C18_H9_none_with_pass_tells_the_value_and_nothing_else(build: Bui
     sent = json.dumps([step.body for step in record.steps])
     assert "where is my order?" in sent
     assert "order_id: ORD-7" in sent
-    assert "4821" not in sent
+    assert not PIN.search(sent)
     assert "300" not in sent
     assert desk.handoff.carried.passed == {"order_id": "ORD-7"}
 
@@ -299,14 +303,14 @@ async def test_C24_H2_Q3_nothing_of_a_sensitive_child_is_handed_on(build: Build,
     assert [one.thread for one in event.children_left_out] == [pin.id]
     assert {left.reason for left in event.left_out} == {"sensitive-child"}
     record = await desk.first_request("C")
-    assert "4821" not in json.dumps([step.body for step in record.steps])
+    assert not PIN.search(json.dumps([step.body for step in record.steps]))
     # The export and the log: the store keeps the value, nothing that is shown does.
     mask = desk.session.mask
     assert "4821" in json.dumps([event_row.text for event_row in await desk.messages("Pin")])
     for told in await desk.session.records(bodies=True):
-        assert "4821" not in json.dumps(mask.json(record_json(told)), default=dict)
+        assert not PIN.search(json.dumps(mask.json(record_json(told)), default=dict))
     for one in desk.session.events:
-        assert "4821" not in json.dumps(mask.json(log.event_json(one)), default=dict)
+        assert not PIN.search(json.dumps(mask.json(log.event_json(one)), default=dict))
     assert (await mask_of(desk.store, pin.id)).text("pin 4821, twice 4821!") == (
         "pin [sensitive: pin], twice [sensitive: pin]!"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import pytest
 from studio_tui.cli import main
 
 SEEDS = Path(__file__).parents[2] / "seeds"
+PIN = re.compile(r"(?<![\w.])4821(?!\w)")
+"""The secret, told from digits of a number that happens to hold them."""
+
 CLINIC = ["--say", "Please identify me", "--say", "P-3071", "--say", "my pin is 4821"]
 
 
@@ -86,6 +90,11 @@ def test_Q1_what_cannot_be_conversed_with_is_bad_input(capsys: pytest.CaptureFix
     assert status == 2
     assert "no agent 'Nobody'" in err
     assert run(capsys, "converse", SEEDS / "retail")[0] == 2
+    store = ["--store", tmp_path / "s.db"]
+    status, _, err = run(capsys, "converse", SEEDS / "retail", "--model", "script", "--say", "hi", *store)
+    assert status == 2
+    assert "script" in err
+    assert json.loads(run(capsys, "threads", "--json", *store)[1]) == []
 
 
 def test_C24_Q3_no_command_prints_a_sensitive_value(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -108,7 +117,7 @@ def test_C24_Q3_no_command_prints_a_sensitive_value(capsys: pytest.CaptureFixtur
         told.append((tmp_path / name).read_text())
     for text in told:
         assert text
-        assert "4821" not in text
+        assert not PIN.search(text)
     assert "[sensitive: access_pin]" in told[1]
     assert "my pin is [sensitive: access_pin]" in (tmp_path / "chat.json").read_text()
     files = [*tmp_path.glob("s.db*")]

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from runtime.abl import Project
-from runtime.errors import BadInput
-from runtime.explain import NeverStored, ledger, why
+from runtime.errors import BadInput, ModelError
+from runtime.explain import NeverStored, ledger, state_changed_since, why
 from runtime.handoff.events import HandoffEvent
 from runtime.handoff.evidence import what_if
 from runtime.handoff.log import event_json, events_of
@@ -26,6 +27,8 @@ from runtime.threads import Runtime
 from runtime.values.json import Json
 from runtime.values.messages import Message, NewMessage, Origin
 from runtime.values.record import LeftOut, Settlement
+from runtime.values.request import Limits, Request, Section
+from runtime.values.understanding import KnownIntent, Questions
 
 Build = Callable[..., Project]
 Open = Callable[..., Any]
@@ -157,11 +160,41 @@ async def test_Q3_a_refused_value_is_a_secret_too_and_other_threads_have_no_mask
     assert desk.session.threads[1].sensitive is True
     plain = await desk.session.runtime.create_thread()
     assert not await mask_of(desk.store, plain)
-    # The model reads that the value is known, and no more.
-    await desk.say("4821")
-    (record,) = (await desk.records("Identity_Agent"))[-1:]
-    assert record.state_before.get("access_pin") is None
-    await desk.say("identify me again please")
+
+
+async def test_Q3_a_model_reads_of_a_sensitive_value_that_it_is_known_and_no_more(
+    build: Build, open_desk: Open
+) -> None:
+    gather = 'GATHER:\n  pin:\n    PROMPT: "Your pin?"\n    SENSITIVE: true\n'
+    desk = await open_desk(build({"A": f'AGENT: A\nGOAL: "a"\n{gather}'}))
+    await desk.say("4821", "hello")
+    (record,) = (await desk.records("A"))[-1:]
+    assert record.context.section("state").text == "pin: [sensitive: pin]"
+    assert record.state_before["pin"] == "4821"  # the store keeps it
+    assert [change.key for change in state_changed_since((await desk.records("A"))[0])] == ["pin"]
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+async def test_H15_both_wires_ask_for_the_one_call_of_the_structured_request(provider: str) -> None:
+    from runtime.models.catalog import open_model
+
+    posted: list[dict[str, Any]] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        posted.append(json.loads(request.content))
+        return httpx.Response(500)
+
+    model = open_model(f"{provider}:m", environ={}, transport=httpx.MockTransport(answer))
+    tool = Questions(intents=(KnownIntent("a", "b"),)).tool()
+    request = Request((Section("request", "hi"),), "hi", (), (tool,), Limits(), "t", 1, 1, must_call=tool.name)
+    with pytest.raises(ModelError):
+        async for _ in model.stream(request):
+            pass
+    named = {"name": "note_understanding"}
+    assert posted[0]["tool_choice"] == (
+        {"type": "function", "function": named} if provider == "openai" else {"type": "tool", **named}
+    )
+    await model.aclose()  # type: ignore[attr-defined]  # an adapter with connections
 
 
 async def test_H12_events_are_the_same_read_again(open_desk: Open) -> None:

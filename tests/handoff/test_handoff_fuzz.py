@@ -21,7 +21,7 @@ from runtime.threads import Runtime
 from runtime.values.messages import Message
 from runtime.values.record_json import record_json
 
-HISTORIES = ["full", "none", "last_0", "last_1", "last_3", "auto", "summary_only", "recent"]
+HISTORIES = ["full", "full", "full", "none", "last_0", "last_1", "last_3", "auto", "summary_only", "recent"]
 NAMES = ("A", "B", "C", "D")
 
 routes = st.fixed_dictionaries(
@@ -29,15 +29,17 @@ routes = st.fixed_dictionaries(
         "to": st.sampled_from(NAMES),
         "word": st.sampled_from(["alpha", "beta", "gamma", "delta"]),
         "history": st.sampled_from(HISTORIES),
-        "returns": st.booleans(),
+        "returns": st.sampled_from([True, True, False]),
         "summary": st.booleans(),
     }
 )
 agents = st.fixed_dictionaries({name: st.lists(routes, max_size=3) for name in NAMES})
 messages = st.lists(
-    st.sampled_from(["alpha", "beta please", "gamma?", "delta", "hello", "pin 4821", "yes", "what did I say earlier?"]),
+    st.sampled_from(
+        ["alpha", "beta please", "gamma?", "delta", "hello", "pin Q4821Z", "yes", "what did I say earlier?"]
+    ),
     min_size=1,
-    max_size=8,
+    max_size=12,
 )
 
 
@@ -98,7 +100,7 @@ async def check(session: Session, said: list[str]) -> None:
         assert again.copying.left_out == event.left_out
     if private:
         told = [session.mask.json(record_json(one)) for one in await session.records(bodies=True)]
-        assert "4821" not in json.dumps(told, default=dict)
+        assert "Q4821Z" not in json.dumps(told, default=dict)
 
 
 async def own_places(session: Session, event: HandoffEvent) -> set[tuple[str, int]]:

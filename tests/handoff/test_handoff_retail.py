@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from runtime.abl import check
+from runtime.abl import check, load_project
 from runtime.handoff.events import HandoffEvent, LeftWaiting, Return, ThreadResume
 from runtime.tools import tool
 from runtime.values.record import TurnRecord
@@ -124,3 +125,33 @@ async def test_H8_the_clinic_recognises_books_and_comes_back(open_desk: Open) ->
     assert said.replies == ("You are expected in EYES on 2026-03-05. Please bring card P-3071.",)
     assert (await desk.store.state(desk.session.id))["last_visit_day"] == "2026-03-05"
     assert desk.statuses() == {"Clinic_Desk": "active", "Identity_Agent": "returned", "Appointment_Agent": "returned"}
+
+
+async def test_H11_the_clinics_billing_office_is_elsewhere(open_desk: Open, server: Any) -> None:
+    project = load_project(SEEDS / "clinic")
+    front = project.agents["Clinic_Desk"]
+    moved = tuple(
+        replace(route, remote=replace(route.remote, endpoint=f"{server.url}/billing")) if route.remote else route
+        for route in front.routes
+    )
+    project = replace(project, agents={**project.agents, "Clinic_Desk": replace(front, routes=moved)})
+    server.answers = [
+        (200, {"reply": "Which invoice is it?", "values": {}, "done": False}),
+        (200, {"reply": "It is paid.", "values": {"invoice_state": "paid"}, "done": True}),
+        (503, "closed"),
+    ]
+    desk = await open_desk(project)
+    said = await desk.say("Please identify me", "P-3071", "4821", "I have a question about an invoice")
+    assert said.replies == ("Which invoice is it?",)
+    # HISTORY is left out: the project's default counts. What the child was told stays with it.
+    assert (desk.handoff.written, desk.handoff.strategy, desk.handoff.source) == (None, "last_4", "project")
+    assert server.posted[0]["values"] == {"patient_id": "P-3071"}
+    assert server.posted[0]["summary"] == "A patient asks about a bill. Card: P-3071"
+    assert [row["text"] for row in server.posted[0]["messages"]] == [
+        "Please identify me", "I have a question about an invoice",
+    ]  # fmt: skip
+    said = await desk.say("the one of May")
+    assert (said.replies, desk.session.agent) == (("It is paid.",), "Clinic_Desk")
+    assert (await desk.store.state(desk.session.id))["invoice_state"] == "paid"
+    said = await desk.say("another invoice")
+    assert said.replies == ("The billing office cannot be reached. Please call again tomorrow.",)
