@@ -115,7 +115,11 @@ def _in_pane(now: Situation) -> bool:
 
 
 def _can_study(now: Situation) -> bool:
-    return (now.selected or now.coming) and not now.inside
+    return (now.selected or now.coming) and not now.inside and not now.in_session
+
+
+def _can_begin(now: Situation) -> bool:
+    return now.thread and not now.found and not now.in_session
 
 
 def _on_row(now: Situation) -> bool:
@@ -170,12 +174,12 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "reseed", "Reseed: a fresh thread from the same seed",
         "Starts a fresh thread from the same seed (without a seed: an empty thread with the same agent).",
-        keys=("ctrl+n",), browse=("n",), short="reseed", rank=7, when=lambda now: now.thread and not now.found,
+        keys=("ctrl+n",), browse=("n",), short="reseed", rank=7, when=_can_begin,
     ),
     Action(
         "fork", "Fork at the selected message",
         "Starts a thread that holds the messages up to the highlighted one, and goes on from there.",
-        keys=("ctrl+t",), browse=("f",), short="fork", rank=8, when=lambda now: now.thread,
+        keys=("ctrl+t",), browse=("f",), short="fork", rank=8, when=lambda now: now.thread and not now.in_session,
     ),
     Action(
         "compare", "Compare two turns or runs",

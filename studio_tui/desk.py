@@ -332,6 +332,9 @@ class Desk:
         if self.thread is None:
             return
         thread = self.thread.id
+        if self.session is not None:
+            self.preview, self.preview_problem = None, "who answers next is decided in the session (F9)"
+            return
         try:
             found = await self.runtime.preview(thread, text, window=self.next_window)
         except StudioError as error:

@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING, TypeAlias
 from runtime.abl import HistorySetting, default_setting, load_project
 from runtime.abl.project import Project, Route
 from runtime.errors import BadInput, ConfigurationError, StudioError, UnknownThread
-from runtime.handoff.events import HandoffEvent, SessionEvent, SessionThread, ThreadResume, UnresolvedRoute
+from runtime.handoff.events import (
+    FailedHandoff,
+    HandoffEvent,
+    RefusedHandoff,
+    SessionEvent,
+    SessionThread,
+    ThreadResume,
+    UnresolvedRoute,
+)
 from runtime.handoff.evidence import Evidence, what_if
 from runtime.handoff.masking import Mask
 from runtime.handoff.strategy import place_of
 from runtime.values.diagnostic import Diagnostic
-from runtime.values.messages import Message, Row
+from runtime.values.messages import Message, Row, Window
 from runtime.values.record import TurnRecord
 from studio_tui.gathered import Knower, Reached, gathered, lines_of, secret_in_summary, source_line
 from studio_tui.masked import masked
@@ -101,15 +109,20 @@ class ProjectDesk:
 
     # The session
 
-    async def begin(self, *, agent: str = "") -> None:
-        """A fresh session. Raises ConfigurationError for a project with errors, BadInput for an unknown agent."""
+    async def begin(self, *, agent: str = "", window: Window | None = None) -> None:
+        """A fresh session; `window` is that of every turn (None: all, as agents written in ABL have).
+
+        Raises ConfigurationError for a project with errors, BadInput for an unknown agent.
+        """
         from runtime.handoff.session import Session
 
         assert self.project is not None
         if not self.runs:
             raise ConfigurationError("the project has errors; mend them first (e opens the line)")
         self._forget()
-        self.session = await Session.open(self.runtime, self.project, agent=agent or None)
+        self.session = await Session.open(
+            self.runtime, self.project, agent or None, window="all" if window is None else window
+        )
         self._began, self.changed = self.project, False
         await self.refresh()
 
@@ -492,16 +505,24 @@ def _about_history(project: Project, event: Studied) -> tuple[Diagnostic, ...]:
 
 
 def _in_order(spoken: Sequence[Spoken], events: Sequence[SessionEvent]) -> tuple[Entry, ...]:
-    """What was said with what happened after the last row of the turn it happened in."""
+    """What was said, with what happened in its place: after the last row of the turn it happened in, but what was
+    refused or failed before the answer that came of it. Conditions without a value are told by the events alone."""
+    before: dict[str, list[Happened]] = {}
     after: dict[str, list[Happened]] = {}
     for number, event in enumerate(events, start=1):
-        if not isinstance(event, UnresolvedRoute):  # told by the list of events alone
-            after.setdefault(event.turn, []).append(Happened(event, number))
+        if not isinstance(event, UnresolvedRoute):
+            where = before if isinstance(event, RefusedHandoff | FailedHandoff) else after
+            where.setdefault(event.turn, []).append(Happened(event, number))
     last = {one.row.turn: at for at, one in enumerate(spoken) if one.row.turn is not None}
     found: list[Entry] = []
     for at, one in enumerate(spoken):
+        turn = one.row.turn
+        ends = turn is not None and last[turn] == at
+        if ends and one.row.role != "user":
+            found.extend(before.pop(turn or "", ()))
         found.append(one)
-        if one.row.turn is not None and last[one.row.turn] == at:
-            found.extend(after.pop(one.row.turn, ()))
-    found.extend(happened for left in after.values() for happened in left)
+        if ends:
+            found.extend(before.pop(turn or "", ()))
+            found.extend(after.pop(turn or "", ()))
+    found.extend(happened for left in (before, after) for each in left.values() for happened in each)
     return tuple(found)

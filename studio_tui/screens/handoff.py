@@ -31,6 +31,9 @@ HERE = frozenset({"offline", "script"})
 ROOMY = 36
 """Rows from which on the answers of both sides have more of them."""
 
+TARGETS_TURN = "target's turn"
+TURN_BY_ENTER: list[Key] = [("⏎", TARGETS_TURN, "choose")]
+
 
 class HandoffScreen(ProjectView):
     """The tree, events and values at the left; the strategy above the caller's rows and the target's first call."""
@@ -100,6 +103,7 @@ class HandoffScreen(ProjectView):
                     yield LinesPane(id="events")
                 yield LinesPane(id="probe")
         yield SpansBlock(id="finding")
+        yield SpansBlock(id="note")
         yield KeysFooter(id="footer")
 
     def on_mount(self) -> None:
@@ -206,15 +210,19 @@ class HandoffScreen(ProjectView):
         tries: list[Key] = [] if shown is None or shown.resumed else [("h", "what-if", "next_choice(1)")]
         at = short_place(f"{place[0]}:{place[1]}") if place is not None else ""
         edit = f"edit {at}" + ("" if self.narrow else ", check again")
-        opens: list[Key] = [("⏎", "target's turn", "open_turn")] if shown is not None and shown.first else []
+        enter: list[Key] = [("⏎", self._enter(here), "choose")] if here else []
+        opens: list[Key] = (
+            [("t", TARGETS_TURN, "turns")] if shown and shown.first and enter[:1] != TURN_BY_ENTER else []
+        )
         return [
             *([("↑↓" if tree else "[ ]", "handoffs", "" if tree else "handoff(1)")] if several else []),
             *tries,
             ("^r", "replay beside", "replay"),
             *compare,
             *([("e", edit, "edit")] if place is not None else []),
-            ("p", "ask both", "probe"),
+            *enter,
             *opens,
+            ("p", "ask both", "probe"),
             ("w", "wire", "wire"),
             ("y", "copy finding", "copy"),
             ("^f", "why?", "why"),
@@ -222,6 +230,15 @@ class HandoffScreen(ProjectView):
             ("F1", "help", "help"),
             ("esc", "back", "leave"),
         ]
+
+    def _enter(self, here: str | None) -> str:
+        """What Enter does where the focus is."""
+        if here in ("caller", "target"):
+            return "unfold"
+        cursor = self.focused.cursor if isinstance(self.focused, LinesPane) else ""
+        if here == "strategy":
+            return "another HISTORY"
+        return "its turns" if cursor.startswith("thread:") else TARGETS_TURN
 
     # What keys and lines do
 
@@ -240,12 +257,16 @@ class HandoffScreen(ProjectView):
         kind, _, id = event.line.partition(":")
         if kind == "thread":
             self.studio.show_thread(id)
-        elif event.sender.id == "strategy" and kind == "what-if":
+        elif event.sender.id == "strategy":
             self.action_next_choice(1)
         else:
-            self.action_open_turn()
+            self.action_turns()
 
-    def action_open_turn(self) -> None:
+    def action_choose(self) -> None:
+        if isinstance(self.focused, LinesPane):
+            self.focused.action_choose()
+
+    def action_turns(self) -> None:
         """The target's first turn, on the main screen."""
         shown = self.desk.shown
         if shown is None:
@@ -253,16 +274,13 @@ class HandoffScreen(ProjectView):
         turn = shown.first.turn if shown.first is not None else None
         self.studio.show_thread(shown.event.thread, turn=turn)
 
-    def thread_at_hand(self) -> str:
-        return self.desk.shown.event.thread if self.desk.shown is not None else super().thread_at_hand()
-
     def action_handoff(self, by: int) -> None:
         self.choose(self.desk.next_handoff(by))
 
     def action_next_choice(self, by: int) -> None:
         """Another HISTORY as the what-if; nothing runs, and the record stays."""
         if self.desk.shown is not None and self.desk.shown.resumed:
-            self.say("HISTORY is not applied to a thread that waits", "$text-warning")
+            self.say("HISTORY is not applied to a thread that waits", "warning")
             return
         self.desk.lay(self.desk.next_choice(by))
         self.say("")
@@ -377,7 +395,7 @@ class HandoffScreen(ProjectView):
         """The body of the target's first request, masked; of a remote target what is posted is its messages."""
         shown = self.desk.shown
         if shown is None or shown.first is None:
-            self.say("there is no request of the target's own here", "$text-warning")
+            self.say("there is no request of the target's own here", "warning")
             return
         record = shown.first
         step = record.steps[0].step if record.steps else 0

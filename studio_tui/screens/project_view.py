@@ -5,7 +5,7 @@ Below 100 columns or 30 rows the panes stand behind one another.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
@@ -16,13 +16,14 @@ from runtime.errors import StudioError
 from studio_tui.jobs import Job, sentence
 from studio_tui.project_desk import ProjectDesk
 from studio_tui.turn_runner import GROUP
-from studio_tui.views.lines import Pane
+from studio_tui.views.lines import Pane, Span, StyleName
 from studio_tui.views.session import counted
 from studio_tui.widgets.footer import Status
 from studio_tui.widgets.head_line import model_in_words
 from studio_tui.widgets.keys_footer import Key, KeysFooter
 from studio_tui.widgets.lines import LinesPane
 from studio_tui.widgets.pieces import MUTED, Piece, PieceRow, Pieces
+from studio_tui.widgets.spans_block import SpansBlock
 
 if TYPE_CHECKING:
     from studio_tui.studio import StudioApp
@@ -57,7 +58,7 @@ class ProjectView(Screen[None]):
         super().__init__()
         self.desk = desk
         self.tab = next(iter(self.TABS))
-        self._said: Status | None = None
+        self._said: Span | None = None
         self._waiting = False
 
     @property
@@ -72,6 +73,10 @@ class ProjectView(Screen[None]):
     def keys(self) -> Sequence[Key]:
         """The keys that work now, the most needed first."""
         return ()
+
+    def commands(self) -> Iterable[tuple[str, str, str]]:
+        """The same for the palette: words, key, action."""
+        return [(word, key, action) for key, word, action in self.keys() if action]
 
     @property
     def finding(self) -> str:
@@ -118,7 +123,10 @@ class ProjectView(Screen[None]):
         """The keys that work, and what is going on."""
         footer = self.query_one(KeysFooter)
         footer.keys = tuple(self.keys())
-        footer.status = self._said or self._state()
+        footer.status = self._state()
+        note = self.query_one("#note", SpansBlock)
+        note.display = self._said is not None
+        note.show([(self._said,)] if self._said is not None else [])
 
     def _state(self) -> Status:
         job = self.studio.jobs.of(GROUP)
@@ -150,9 +158,9 @@ class ProjectView(Screen[None]):
             right.insert(0, Piece(f"{gap}edited" if self.narrow else f"{gap}files edited since", "$text-warning"))
         return PieceRow(tuple(left), tuple(right))
 
-    def say(self, text: str, style: str = "$text-success") -> None:
-        """Show a sentence in place of the state until something else happens."""
-        self._said = Status(text, style) if text else None
+    def say(self, text: str, style: StyleName = "ok") -> None:
+        """Show a sentence above the keys until something else happens; empty takes it away."""
+        self._said = Span(text, style) if text else None
         self.touch()
 
     # Sizes and focus
@@ -230,9 +238,9 @@ class ProjectView(Screen[None]):
         if not self.is_attached:
             return
         if job.failed is not None:
-            self.say(sentence(job.failed), "$text-error")
+            self.say(sentence(job.failed), "error")
         elif job.stopping:
-            self.say(f"stopped: {job.name}", "$text-warning")
+            self.say(f"stopped: {job.name}", "warning")
         self.touch()
 
     @property
@@ -249,13 +257,13 @@ class ProjectView(Screen[None]):
             self.say(self.studio.copied_words(text, "the marked text"))
             self.clear_selection()
         elif not await self.studio.stop():
-            self.say("nothing is running; ^q quits", MUTED)
+            self.say("nothing is running; ^q quits", "muted")
 
     def action_copy(self) -> None:
         if self.finding:
             self.say(self.studio.copied_words(self.finding, "the finding"))
         else:
-            self.say("there is no finding yet", "$text-warning")
+            self.say("there is no finding yet", "warning")
 
     def action_save(self) -> None:
         if self.finding:
@@ -273,7 +281,7 @@ class ProjectView(Screen[None]):
         """Open the line in the editor, and check the project again when it is closed."""
         place = self.line_to_edit()
         if place is None:
-            self.say("there is no line to edit here", "$text-warning")
+            self.say("there is no line to edit here", "warning")
             return
         file, line = place
         before = counted(self.desk.problems)
@@ -281,10 +289,10 @@ class ProjectView(Screen[None]):
             self.studio.editor(self.desk.folder / file, line)
             self.desk.check()
         except StudioError as error:
-            self.say(sentence(error), "$text-error")
+            self.say(sentence(error), "error")
             return
         self.app.refresh(layout=True)
-        self.say(self._after_edit(before), "$text-success" if self.desk.runs else "$text-error")
+        self.say(self._after_edit(before), "ok" if self.desk.runs else "error")
 
     def _after_edit(self, before: str) -> str:
         now = counted(self.desk.problems)
@@ -301,7 +309,7 @@ class ProjectView(Screen[None]):
         if thread:
             self.studio.show_thread(thread)
         else:
-            self.say("nothing was said yet", "$text-warning")
+            self.say("nothing was said yet", "warning")
 
     def thread_at_hand(self) -> str:
         """The thread that `t` opens: the one spoken to."""

@@ -19,6 +19,7 @@ from studio_tui.widgets.composer import Composer, RequestBox
 from studio_tui.widgets.keys_footer import Key, KeysFooter
 from studio_tui.widgets.lines import LinesPane
 from studio_tui.widgets.pieces import Pieces
+from studio_tui.widgets.spans_block import SpansBlock
 
 if TYPE_CHECKING:
     from runtime.handoff.session import SessionNews
@@ -68,11 +69,12 @@ class SessionScreen(ProjectView):
                 yield Conversation(id="conversation")
                 yield LinesPane(id="checks")
         yield Composer()
+        yield SpansBlock(id="note")
         yield KeysFooter(id="footer")
 
-    def __init__(self, desk: ProjectDesk, *, saying: str = "") -> None:
+    def __init__(self, desk: ProjectDesk, *, saying: str = "", typed: str = "") -> None:
         super().__init__(desk)
-        self._saying = saying
+        self._saying, self._typed = saying, typed
 
     @property
     def composer(self) -> Composer:
@@ -87,6 +89,8 @@ class SessionScreen(ProjectView):
         super().on_mount()
         if not self.desk.runs:
             self.call_after_refresh(self.go, "checks")
+        if self._typed:
+            self.composer.put(self._typed)
         if self._saying:
             self.composer.put(self._saying)
             self.call_after_refresh(self.action_say)
@@ -105,7 +109,7 @@ class SessionScreen(ProjectView):
         self.show_pane("conversation", conversation_pane(desk.entries, under_way=desk.under_way, empty=empty))
         self.show_pane("checks", checks_pane(desk.problems, runs=desk.runs))
         count = sum(1 + (one.source is not None) for one in desk.problems)
-        self.pane("checks").styles.height = "1fr" if self.tabbed or not desk.runs else min(count, 6) + 2
+        self.pane("checks").styles.height = "1fr" if self.tabbed or not desk.runs else min(2 * count, 8) + 2
         self.composer.title(self._title())
         self.composer.offer(self._said_before(), ())
         self.show_displays()
@@ -194,11 +198,11 @@ class SessionScreen(ProjectView):
         """Say what is typed; what is refused stays in the box (Q1)."""
         text = self.composer.text
         if self.desk.session is None:
-            self.say("nobody to speak to: the project has errors (e opens the line)", "$text-warning")
+            self.say("nobody to speak to: the project has errors (e opens the line)", "warning")
         elif not text.strip():
-            self.say("nothing is typed yet", "$text-warning")
+            self.say("nothing is typed yet", "warning")
         elif self.busy:
-            self.say("somebody is speaking; ^c stops it. What you typed stays here", "$text-warning")
+            self.say("somebody is speaking; ^c stops it. What you typed stays here", "warning")
         else:
             self.speak(text)
 
@@ -232,9 +236,9 @@ class SessionScreen(ProjectView):
 
         self.work("reading the conversation", reading)
         if failed and self.is_attached:
-            self.say(failed, "$text-error")
+            self.say(failed, "error")
         elif job.stopping and self.is_attached:
-            self.say("stopped; nothing was answered", "$text-warning")
+            self.say("stopped; nothing was answered", "warning")
 
     # What lines and keys open
 
@@ -266,12 +270,12 @@ class SessionScreen(ProjectView):
         elif self.desk.handoffs:
             self._open_handoff(self.desk.chosen or self.desk.handoffs[-1].n)
         else:
-            self.say("no handoff has happened yet", "$text-warning")
+            self.say("no handoff has happened yet", "warning")
 
     def _open_handoff(self, n: int) -> None:
         numbers = [one.n for one in self.desk.handoffs]
         if not numbers:
-            self.say("no handoff has happened yet", "$text-warning")
+            self.say("no handoff has happened yet", "warning")
             return
         at = n if n in numbers else max((one for one in numbers if one < n), default=numbers[0])
         self.studio.show_handoff(at)
@@ -320,7 +324,7 @@ class SessionScreen(ProjectView):
     def action_fresh(self) -> None:
         """A fresh session of the project as it is written now."""
         if self.busy:
-            self.say("somebody is speaking; stop it first (^c)", "$text-warning")
+            self.say("somebody is speaking; stop it first (^c)", "warning")
             return
 
         async def reading() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from runtime.values.json import Json, compact
 from studio_tui.views.handed import Shown
+from studio_tui.views.handoff_words import short_place
 from studio_tui.views.lines import Line, Pane, Span, StyleName
 
 
@@ -47,13 +48,13 @@ def value_lines(shown: Shown) -> Iterator[Line]:
     if not (carried.passed or carried.assigned or carried.skipped or carried.summary):
         yield Line("value:none", (Span("none", "muted"),), indent=1, kind="note")
     if shown.passed_at and carried.passed:
-        yield Line("passed-at", (Span(f"PASS stands at {shown.passed_at}", "muted"),), wrap=False, kind="note")
+        yield Line("passed-at", (Span(f"PASS at {short_place(shown.passed_at)}", "muted"),), wrap=False, kind="note")
     stays = [one for one in shown.gathered if one.name not in carried.passed and one.name not in carried.assigned]
     if stays:
         yield Line("stays", (Span("gathered, not passed:"),), kind="head")
     for n, one in enumerate(stays):
         spans = (Span(f"{one.name} "), Span(one.value, "muted"), Span(f"  {one.agent}", "muted"))
-        yield Line(f"stays:{n}", spans, indent=2, wrap=False, kind="value", copy=f"{one.name} {one.value}")
+        yield Line(f"stays:{n}", spans, indent=2, hang=2, kind="value", copy=f"{one.name} {one.value}")
         if one.private and (one.rows or one.elsewhere):
             yield Line(f"stays:{n}:leak", (Span("! went along in a copied message", "warning"),), indent=2, kind="note")
 

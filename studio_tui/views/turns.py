@@ -103,6 +103,8 @@ def _told(record: TurnRecord) -> Iterator[Span]:
         yield Span(f"seq {'→'.join(seqs)}   ", "muted")
     elif record.kind == "brief":
         yield Span("brief, no row   ", "muted")
+    elif record.is_run and record.rerun_of is None:
+        yield Span("asked on the side   ", "muted")
     how = status_words(record)
     if how:
         yield Span(how, STATUS[record.status][1])

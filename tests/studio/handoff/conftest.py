@@ -103,7 +103,9 @@ async def open_desk(
     app = StudioApp(lambda: runtime, store_url="memory:", target=str(target))
     async with app.run_test(size=size) as pilot:
         desk = Desk(app, pilot, runtime)
-        await desk.wait(lambda: app.project is not None or app.main.desk.thread is not None or app.failure, "the project")
+        await desk.wait(
+            lambda: app.project is not None or app.main.desk.thread is not None or app.failure, "the project"
+        )
         await desk.idle()
         if say:
             await desk.say(*say)

@@ -196,8 +196,7 @@ async def test_turns_of_a_thread_open_on_the_main_screen_and_F9_comes_back(
 ) -> None:
     async with project_studio(shop, say=lamp) as at:
         await at.handoff()
-        await at.press("tab", "tab")
-        at.screen.action_open_turn()
+        await at.press("t")
         await at.wait(lambda: isinstance(at.screen, ThreadScreen))
         await at.see("TURNS", "note_understanding")
         await at.idle()
@@ -309,7 +308,9 @@ async def test_every_size_is_drawn(project_studio: Studio, shop: Path, pin: Any,
 async def test_at_80_columns_the_panes_are_tabs(project_studio: Studio, shop: Path, lamp: Any) -> None:
     async with project_studio(shop, say=lamp, size=(80, 24)) as at:
         await at.handoff()
-        await at.see("▐CALLER▌│ TARGET │ SESSION │ VALUES │ EVENTS │ PROBE", "asked all · copied 3 · sent 2 + the request")
+        await at.see(
+            "▐CALLER▌│ TARGET │ SESSION │ VALUES │ EVENTS │ PROBE", "asked all · copied 3 · sent 2 + the request"
+        )
         await at.press("tab")
         await at.see("▐TARGET▌", "earlier messages  2")
         await at.press("tab", "tab")
