@@ -7,7 +7,7 @@ import gc
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
@@ -31,6 +31,15 @@ if TYPE_CHECKING:
     from runtime.threads import Runtime
     from studio_tui.project_desk import ProjectDesk
     from studio_tui.screens.picker import Pick
+
+
+@runtime_checkable
+class HasCommands(Protocol):
+    """A screen with keys of its own, which the palette lists."""
+
+    def commands(self) -> Iterable[tuple[str, str, str]]:
+        """What can be done now: its words, its key, the action of the screen."""
+        ...
 
 
 class StudioApp(App[None]):
@@ -162,7 +171,7 @@ class StudioApp(App[None]):
         else:
             desk.check()
             if desk.runs:
-                await desk.begin(agent=self._agent or "")
+                await desk.begin(agent=self._agent or "", window=self.desk.window)
         self.project = desk
         self.came_from = desk.session.id if desk.session is not None else None
         gc.enable()
@@ -180,7 +189,10 @@ class StudioApp(App[None]):
         while len(self.screen_stack) > 1 and not isinstance(self.screen, SessionScreen):
             await self.pop_screen()
         if not isinstance(self.screen, SessionScreen):
-            await self.push_screen(SessionScreen(self.project, saying=saying))
+            early = self.main.composer.text if self.desk.thread is None else ""
+            await self.push_screen(SessionScreen(self.project, saying=saying, typed=early))
+            if early:
+                self.main.composer.taken()
 
     def show_handoff(self, n: int) -> None:
         """One handoff of the session, over its conversation."""
@@ -321,6 +333,10 @@ class StudioApp(App[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette: every action that applies to the main screen, with its key."""
+        if isinstance(screen, HasCommands):
+            for word, key, runs in screen.commands():
+                yield SystemCommand(f"{word}  {key}", word, lambda runs=runs: self._run_on(screen, runs))
+            return
         if not isinstance(screen, MainView):
             yield SystemCommand("Quit", "Leaves the Studio", self.action_leave)
             return
@@ -330,6 +346,9 @@ class StudioApp(App[None]):
             yield SystemCommand(
                 f"{action.label}  {keys}".rstrip(), action.sentence, lambda id=action.id: self._do(screen, id)
             )
+
+    def _run_on(self, screen: Screen[object], action: str) -> None:
+        screen.call_later(screen.run_action, action)
 
     def _do(self, screen: MainView, id: str) -> None:
         assert isinstance(screen, ThreadScreen)
