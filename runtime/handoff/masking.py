@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from runtime.handoff.notes import KEY, Secret, notes_of
+from runtime.handoff.notes import KEY, Secret, secrets_in
 from runtime.stores import Ledger, Thread
 from runtime.values import dialogue
 from runtime.values.json import Json, JsonObject
@@ -88,8 +88,10 @@ async def mask_of(ledger: Ledger, thread: str) -> Mask:
     found: list[Thread] = []
     for id in dict.fromkeys([session, *await threads_of(ledger, session)]):
         found.append(await ledger.thread(id))
-    secrets = [secret for one in found for secret in notes_of(one.state).secrets]
-    return Mask({secret.name for secret in secrets}, secrets)
+    declared = (found[0].about or {}).get("sensitive")
+    names = {str(name) for name in declared} if isinstance(declared, list | tuple) else set()
+    secrets = [secret for one in found for secret in secrets_in(one.state, names)]
+    return Mask(names | {secret.name for secret in secrets}, secrets)
 
 
 def session_of(thread: Thread) -> str | None:

@@ -111,6 +111,12 @@ def sensitive_names(sources: Iterable[AgentSource]) -> frozenset[str]:
     return frozenset(one.name for source in sources for one in source.fields if one.sensitive)
 
 
+def secrets_in(state: JsonObject, sensitive: Iterable[str]) -> list[Secret]:
+    """What must not be shown of a thread's state: what the customer told, and what sensitive fields have otherwise."""
+    held = [Secret(name, text(state[name])) for name in sorted(sensitive) if state.get(name) is not None]
+    return list(dict.fromkeys([*notes_of(state).secrets, *held]))
+
+
 def shown_values(values: JsonObject, sensitive: frozenset[str], order: Sequence[str]) -> dict[str, str]:
     """The values as a model reads them, those in `order` first; of sensitive ones it reads that they are known."""
     names = [*(name for name in order if name in values), *(name for name in values if name not in order)]

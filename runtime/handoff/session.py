@@ -22,7 +22,7 @@ from runtime.handoff.evidence import Evidence, default_of, read_evidence
 from runtime.handoff.handing import House, Opening, give_back, hand_off, handed_up
 from runtime.handoff.masking import Mask
 from runtime.handoff.matching import matches
-from runtime.handoff.notes import first_state, notes_of, sensitive_names, values_of
+from runtime.handoff.notes import first_state, notes_of, secrets_in, sensitive_names, values_of
 from runtime.handoff.strategy import Barred
 from runtime.handoff.tree import Node, Tree, tree_of
 from runtime.handoff.turns import Turns, Went
@@ -81,7 +81,7 @@ class Session:
         self._store: Store = runtime.store
         self._tree = tree
         self._log: list[JsonObject] = []
-        self._secrets: dict[str, JsonObject] = {}
+        self._states: dict[str, JsonObject] = {}
         self._lengths: dict[str, int] = {}
         default = default_of(settings.history_default) or project.history_default
         self._house = House(self._store, project, default, id, tree)
@@ -134,6 +134,7 @@ class Session:
                     "window": window,
                     "changes": [one.json() for one in settings.changes],
                     "replay_of": replay_of,
+                    "sensitive": sorted(sensitive_names(found.agents.values())),
                     "before": len(messages),
                     "given": dict(state or {}),
                     "greeting": words,
@@ -202,8 +203,9 @@ class Session:
     @property
     def mask(self) -> Mask:
         """What puts stand-ins in the place of the session's sensitive values (Q3)."""
-        secrets = [one for state in self._secrets.values() for one in notes_of(state).secrets]
-        return Mask(sensitive_names(self.project.agents.values()), secrets)
+        names = sensitive_names(self.project.agents.values())
+        secrets = [one for state in self._states.values() for one in secrets_in(state, names)]
+        return Mask(names, secrets)
 
     def route(self, place: str) -> Route | None:
         """The route at `FILE:LINE`."""
@@ -389,10 +391,10 @@ class Session:
         """Read again what the properties tell of the threads."""
         for id in self._tree.nodes:
             known = await self._store.thread(id)
-            self._secrets[id], self._lengths[id] = known.state, known.length
+            self._states[id], self._lengths[id] = known.state, known.length
 
     def _described(self, node: Node) -> SessionThread:
-        notes = notes_of(self._secrets.get(node.id, {}))
+        notes = notes_of(self._states.get(node.id, {}))
         route = node.link.route if node.link is not None else ""
         length = self._lengths.get(node.id, 0)
         return SessionThread(node.id, node.agent, node.parent, node.status, length, notes.sensitive, node.remote, route)

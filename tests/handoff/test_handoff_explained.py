@@ -174,6 +174,16 @@ async def test_Q3_a_model_reads_of_a_sensitive_value_that_it_is_known_and_no_mor
     assert [change.key for change in state_changed_since((await desk.records("A"))[0])] == ["pin"]
 
 
+async def test_Q3_a_sensitive_value_is_masked_whoever_gave_it(build: Build, open_desk: Open) -> None:
+    gather = 'GATHER:\n  pin:\n    PROMPT: "Your pin?"\n    SENSITIVE: true\n    REQUIRED: false\n'
+    desk = await open_desk(build({"A": f'AGENT: A\nGOAL: "a"\n{gather}'}), state={"pin": "K77"})
+    await desk.say("hello")
+    for mask in (desk.session.mask, await mask_of(desk.store, desk.session.id)):
+        assert mask.text("it is K77") == "it is [sensitive: pin]"
+        assert mask.json({"about": {"given": {"pin": "K77"}}}) == {"about": {"given": {"pin": "[sensitive: pin]"}}}
+    assert desk.session.threads[0].sensitive is False  # no customer said it (H2)
+
+
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 async def test_H15_both_wires_ask_for_the_one_call_of_the_structured_request(provider: str) -> None:
     from runtime.models.catalog import open_model
