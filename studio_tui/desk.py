@@ -212,9 +212,11 @@ class Desk:
         assert self.thread is not None
         thread = self.thread.id
         self.seed, self.agent, self.plan, self.plan_problem = None, None, None, ""
+        if self.session is not None:
+            return
         try:
             self.seed = await self.runtime.seed_of(thread)
-            self.agent = await self.runtime.agent_of(thread) if self.session is None else None
+            self.agent = await self.runtime.agent_of(thread)
             self.plan = await self.runtime.plan_of(thread)
         except StudioError as error:
             self.plan_problem = str(error)
