@@ -1,11 +1,13 @@
 # Everything from nothing but Python 3.11+, pip and make: each target sets up its own .venv from the locked versions.
-PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3)
+PYTHON ?= $(shell for one in python3.13 python3.12 python3.11 python3; do $$one -c '' 2>/dev/null && echo $$one && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 STORE ?= studio.db
 PYTEST_WORKERS ?= 2
 
-.PHONY: run test check format bench fuzz lock clean
+SERVERS := .cache/servers
+
+.PHONY: run test check format bench fuzz servers lock clean
 
 run: $(VENV)/.run
 	$(BIN)/python -m studio_tui --store sqlite:///$(STORE) --seed friday-notes --model offline
@@ -29,10 +31,26 @@ bench: $(VENV)/.dev
 fuzz: $(VENV)/.dev
 	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -m fuzz -n $(PYTEST_WORKERS)
 
+# Two model servers by others that the wire is tested against; without them those tests are skipped. The second needs npm.
+servers: $(SERVERS)/llmock/.done $(SERVERS)/aimock/.done
+
+$(SERVERS)/llmock/.done: tests/servers/llmock.lock
+	$(PYTHON) -m venv $(SERVERS)/llmock
+	$(SERVERS)/llmock/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+$(SERVERS)/aimock/.done: tests/servers/aimock/package-lock.json
+	mkdir -p $(SERVERS)/aimock
+	cp tests/servers/aimock/package.json tests/servers/aimock/package-lock.json $(SERVERS)/aimock/
+	cd $(SERVERS)/aimock && npm ci --silent --no-audit --no-fund --ignore-scripts
+	touch $@
+
 lock: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --quiet pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 --quiet pyproject.toml --group dev -o requirements-dev.lock
+	$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --quiet tests/servers/llmock.in -o tests/servers/llmock.lock
+	cd tests/servers/aimock && npm install --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
