@@ -14,7 +14,7 @@ from pathlib import Path
 
 from runtime.errors import BadInput
 from runtime.transcripts.conversation import Compaction, Conversation, Detected, Format, Listed, Lost
-from runtime.transcripts.reading import Document, Progress, open_document
+from runtime.transcripts.reading import Document, Progress, named, open_document
 from runtime.transcripts.rows import Rows
 from runtime.values.json import clean
 
@@ -134,7 +134,8 @@ def _broken(document: Document) -> Iterator[Lost]:
 
 
 def _placed(error: BadInput, document: Document) -> BadInput:
-    """The error with the file it is about."""
+    """The error with the file it is about, by the name the user knows."""
+    path = document.archive or document.path
     if error.file:
-        return error
-    return BadInput(error.problem, file=str(document.path), line=error.line, column=error.column, field=error.field)
+        return named(error, document.path, path)
+    return BadInput(error.problem, file=str(path), line=error.line, column=error.column, field=error.field)

@@ -13,16 +13,21 @@ from runtime.transcripts import (
     adk,
     anthropic,
     chatgpt,
+    claude_ai,
     claude_code,
     codex,
     databases,
     gemini,
+    inspect_log,
     langchain,
+    letta,
+    open_webui,
     openai_chat,
     pydantic_ai,
     responses,
     sharegpt,
     spans,
+    vercel,
 )
 from runtime.transcripts.conversation import Compaction, Detected, Format
 from runtime.transcripts.detect import detect, is_message, is_span, unread
@@ -98,6 +103,11 @@ DIALECTS: Final[Mapping[Format, Dialect]] = {
     "pydantic-ai": Dialect(pydantic_ai.add_body, pydantic_ai.add_messages),
     "sharegpt": Dialect(sharegpt.add_body, sharegpt.add_messages),
     "chatgpt": Dialect(chatgpt.add_body, openai_chat.add_messages),
+    "claude-ai": Dialect(claude_ai.add_body, anthropic.add_messages),
+    "open-webui": Dialect(open_webui.add_body, openai_chat.add_messages),
+    "vercel": Dialect(vercel.add_body, vercel.add_messages),
+    "letta": Dialect(letta.add_body, openai_chat.add_messages),
+    "inspect": Dialect(inspect_log.add_body, openai_chat.add_messages),
 }
 
 
@@ -107,6 +117,11 @@ def _of_value(document: Document, value: object, compaction: Compaction) -> Iter
     cases = found.get("eval_cases") or found.get("evalCases")
     if isinstance(cases, list):
         return _several(document, numbered(cases, "/eval_cases"))
+    agents = letta.agents_of(value)
+    if agents:
+        return _several(document, numbered(found.get("agents"), "/agents"))
+    if inspect_log.is_log(found):
+        return _several(document, numbered(found.get("samples"), "/samples"))
     if isinstance(found.get("loglines"), list):
         lines = partial(numbered, found["loglines"], "/loglines")
         return _of_session(lines, "it holds `loglines` of a coding session", compaction)

@@ -13,6 +13,7 @@ from runtime.values.request import ToolSpec
 Format = Literal[
     "openai-chat", "ollama", "openai-responses", "agents-sdk", "anthropic", "claude-code", "codex", "gemini",
     "adk-session", "adk-evalset", "langchain", "pydantic-ai", "sharegpt", "otel-genai", "openinference", "chatgpt",
+    "claude-ai", "open-webui", "vercel", "letta", "inspect",
 ]  # fmt: skip
 
 Compaction = Literal["full", "last-seen"]

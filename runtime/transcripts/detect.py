@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from runtime.transcripts import inspect_log, letta, open_webui, vercel
 from runtime.transcripts.conversation import Detected
 from runtime.transcripts.openai_chat import ROLES
 from runtime.transcripts.shapes import get, obj, objs, seq, txt
@@ -39,12 +40,7 @@ LANGCHAIN_TYPES: Final = frozenset(
 )
 SPAN_PREFIXES: Final = ("gen_ai.", "llm.", "openinference.", "pydantic_ai.", "input.", "output.")
 
-_UNREAD: Final[Mapping[str, str]] = {
-    "chunkedPrompt": "an AI Studio prompt",
-    "chat_messages": "a claude.ai export",
-    "history": "an Open WebUI export",
-    "chat": "an Open WebUI export",
-}
+_UNREAD: Final[Mapping[str, str]] = {"chunkedPrompt": "an AI Studio prompt"}
 
 
 def detect(value: object) -> Detected | None:
@@ -100,6 +96,14 @@ def _of_envelope(found: Mapping[str, object]) -> Detected | None:
         return Detected("claude-code", "it holds `loglines` of a coding session")
     if isinstance(found.get("mapping"), dict):
         return Detected("chatgpt", "it holds a `mapping` of message nodes")
+    if isinstance(found.get("chat_messages"), list):
+        return Detected("claude-ai", "it holds `chat_messages`")
+    if open_webui.history_of(found):
+        return Detected("open-webui", "its `history` holds messages by id")
+    if letta.is_agent(found):
+        return Detected("letta", "an agent's messages and the ids of those in its context")
+    if inspect_log.is_sample(found):
+        return Detected("inspect", "it is a sample with an `epoch` and its messages")
     turns = objs(found.get("conversations")) or objs(found.get("conversation"))
     if any("from" in turn and "value" in turn for turn in turns):
         return Detected("sharegpt", "`conversations` hold `from` and `value`")
@@ -156,6 +160,8 @@ def _of_shape(messages: Sequence[Mapping[str, object]]) -> Detected | None:
         return Detected("langchain", "messages are typed `human`, `ai` and the like")
     if any("from" in message and "value" in message for message in messages):
         return Detected("sharegpt", "messages hold `from` and `value`")
+    if any(vercel.is_message(message) for message in messages):
+        return Detected("vercel", "messages have typed `parts` with `text`, or tools as parts")
     parts = [part for message in messages if "content" not in message for part in objs(message.get("parts"))]
     held = any(isinstance(message.get("parts"), list) and "content" not in message for message in messages)
     if held and not any("type" in part for part in parts):

@@ -47,7 +47,8 @@ class Broken:
 @dataclass(slots=True)
 class Document:
     """One file as it is read. `value` is the whole of a JSON file; `broken` grows while lines are read, up to
-    NAMED_BROKEN of them; `unread` counts them all."""
+    NAMED_BROKEN of them; `unread` counts them all. Of an `archive` it is the part that was `unpacked`, which is removed
+    with it."""
 
     path: Path
     kind: Kind
@@ -56,6 +57,8 @@ class Document:
     broken: list[Broken] = field(default_factory=list)
     unread: int = 0
     progress: Progress | None = None
+    archive: Path | None = None
+    unpacked: object = None
 
     def lines(self) -> Iterator[tuple[int, dict[str, object]]]:
         """The objects of a JSONL file as (line number from 1, object)."""
@@ -94,7 +97,7 @@ def open_document(path: Path, progress: Progress | None = None) -> Document:
     if head.startswith(SQLITE):
         return Document(path, "sqlite", size, progress=progress)
     if head.startswith(b"PK\x03\x04"):
-        raise BadInput("a zip archive: unpack it and open the JSON file inside", file=str(path))
+        return _inside(path, progress)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadInput("UTF-16 text: save it as UTF-8", file=str(path))
     if array and size > LARGE_ARRAY:
@@ -102,6 +105,26 @@ def open_document(path: Path, progress: Progress | None = None) -> Document:
     if lines and _is_object(first):
         return Document(path, "lines", size, progress=progress)
     return _whole(path, size, progress)
+
+
+def _inside(path: Path, progress: Progress | None) -> Document:
+    """What an archive holds, read like any other file but named as the archive."""
+    from runtime.transcripts.archives import unpack
+
+    unpacked = unpack(path)
+    try:
+        document = open_document(unpacked.path, progress)
+    except BadInput as error:
+        raise named(error, unpacked.path, path) from error
+    document.archive, document.unpacked = path, unpacked
+    return document
+
+
+def named(error: BadInput, was: Path, path: Path) -> BadInput:
+    """The error with the name that the user knows the file by."""
+    if error.file != str(was):
+        return error
+    return BadInput(error.problem, file=str(path), line=error.line, column=error.column, field=error.field)
 
 
 def _another_line(file: BinaryIO) -> bool:

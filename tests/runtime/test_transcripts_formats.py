@@ -38,6 +38,11 @@ FORMATS = {
     "otel.json": ("otel-genai", [5, 0]),
     "openinference.jsonl": ("openinference", [4]),
     "chatgpt.json": ("chatgpt", [4]),
+    "claude-ai.json": ("claude-ai", [5]),
+    "open-webui.json": ("open-webui", [2]),
+    "vercel.json": ("vercel", [6]),
+    "letta.json": ("letta", [4]),
+    "inspect.json": ("inspect", [4, 1]),
 }
 
 
@@ -375,9 +380,9 @@ def test_a_trajectory_keeps_its_history(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "name"),
     [
-        ({"chat_messages": []}, "a claude.ai export"),
-        ({"history": {"messages": {}}}, "an Open WebUI export"),
-        ([{"id": "m", "role": "user", "parts": [{"type": "text", "text": "hi"}]}], "no conversation was found"),
+        ({"chunkedPrompt": {"chunks": []}}, "an AI Studio prompt"),
+        ({"history": {"entries": {}}}, "no conversation was found"),
+        ([{"id": "m", "role": "user", "parts": [{"type": "text", "words": "hi"}]}], "no conversation was found"),
     ],
 )
 def test_Q1_formats_that_are_not_read_are_refused(tmp_path: Path, value: object, name: str) -> None:
