@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -188,12 +189,22 @@ async def _give_up(
         task.cancel()
     surely = [task for task, call in zip(tasks, calls, strict=True) if answers.when_cancelled(call) == "ends"]
     perhaps = [task for task in tasks if task not in surely]
-    if surely:
-        await asyncio.wait(surely)
-    if perhaps:
-        await asyncio.wait(perhaps, timeout=_MERCY)
+    await _ended(surely)
+    await _ended(perhaps, within=_MERCY)
     goes_on = {call.id for call in calls if answers.when_cancelled(call) == "goes-on"} & unfinished
     return tuple(_outcome(task, call, call.id in goes_on) for task, call in zip(tasks, calls, strict=True))
+
+
+async def _ended(tasks: list[asyncio.Task[Answered]], *, within: float | None = None) -> None:
+    """Wait until cancelled calls have ended, or `within` seconds; being cancelled once more changes nothing."""
+    clock = asyncio.get_running_loop().time
+    until = None if within is None else clock() + within
+    while waiting := [task for task in tasks if not task.done()]:
+        left = None if until is None else until - clock()
+        if left is not None and left <= 0:
+            return
+        with suppress(asyncio.CancelledError):  # its task still says that it was asked to
+            await asyncio.wait(waiting, timeout=left)
 
 
 def _outcome(task: asyncio.Task[Answered], call: ToolCall, goes_on: bool) -> Answered:

@@ -41,6 +41,7 @@ class Asked:
 
     `shown` is what state views show instead of the state's values, `instead` what calls get as their result instead
     of what a tool gave (by call, and how many were like it before; None: it is left out). Both are an experiment's.
+    `model` is the one tier of every agent of the run, its delegates too; None leaves each its own chain.
     """
 
     new: NewTurn
@@ -55,15 +56,30 @@ class Asked:
     shown: Mapping[str, str] | None = None
     instead: Mapping[tuple[CallKey, int], str | None] | None = None
     guide: Guide | None = None
+    model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Running:
-    """A turn of this process that is under way."""
+    """A turn of this process that is under way, from its opening until its end is stored.
+
+    `loop` is None while its context is assembled. `stopped` says that the user stopped it then; `ended` that only its
+    settlement is left to be stored, and nothing to be stopped.
+    """
 
     turn: Turn
-    loop: Loop
     task: asyncio.Task[object]
+    loop: Loop | None = None
+    stopped: bool = False
+    ended: bool = False
+
+    def stop(self) -> None:
+        """Stop at once (T10); what has ended stays as it ended."""
+        if self.loop is not None and not self.ended:
+            self.loop.stop(self.task)
+        elif self.loop is None and not self.stopped:
+            self.stopped = True
+            self.task.cancel()
 
 
 class Engine:
@@ -121,23 +137,30 @@ class Engine:
     async def _run_opened(self, asked: Asked, turn: Turn, spending: Spending, emit: Emit) -> TurnRecord:
         task = asyncio.current_task()
         assert task is not None
-        children: list[TurnRecord] = []
+        running = self.running[turn.id] = Running(turn, task)
         self._leases.hold(turn.id)
+        try:
+            return await self._run_to_its_end(asked, running, spending, emit)
+        finally:
+            del self.running[turn.id]
+
+    async def _run_to_its_end(self, asked: Asked, running: Running, spending: Spending, emit: Emit) -> TurnRecord:
+        turn = running.turn
+        children: list[TurnRecord] = []
         try:
             opening = await self.assemble(asked, turn, _request_seq(asked, turn))
         except (StudioError, asyncio.CancelledError) as error:
-            await self._settle_unopened(turn, error, emit)
+            record = await self._settle_unopened(running, error, emit)
+            if running.stopped and not running.task.uncancel():
+                return record
             raise
         if not _off_thread(turn):
             if len(self._selected) >= _REMEMBERED:
                 self._selected.clear()
             self._selected[turn.thread] = (turn.number, turn.id, tuple(row.seq for row in opening.context.rows))
-        loop = Loop(self._work(asked, turn, opening, spending, emit, children))
-        self.running[turn.id] = Running(turn, loop, task)
-        try:
-            settlement, cancelled = await loop.run()
-        finally:
-            del self.running[turn.id]
+        loop = running.loop = Loop(self._work(asked, turn, opening, spending, emit, children))
+        settlement, cancelled = await loop.run()
+        running.ended = True
         settled, also_cancelled = await self._settle(turn, loop, settlement)
         record = fold(settled, loop.journal, bodies=loop.bodies, children=children)
         emit(Settled(record))
@@ -206,7 +229,7 @@ class Engine:
         clock = asyncio.get_running_loop().time
         began = clock()
         try:
-            plan = self.resolver.plan(agent, parent.seed, above=above)
+            plan = self.resolver.plan(agent, parent.seed, model=parent.model, above=above)
             child = await self.ledger.open_turn(new)
         except StudioError as error:
             return Answered(ToolResult(call.id, call.name, str(error), error=True, seconds=clock() - began))
@@ -232,7 +255,14 @@ class Engine:
                 children.append(event.record)
             emit(event)
 
-        record = await self._run_opened(asked, child, inside, keep)
+        try:
+            record = await self._run_opened(asked, child, inside, keep)
+        except asyncio.CancelledError:
+            # The turn above was stopped, and waits for this call. What the child had written by then stays (T4).
+            stopped = next((one for one in children if one.turn == child.id), None)
+            if stopped is None:
+                raise
+            record = stopped
         return _child_answer(call, record, clock() - began)
 
     async def _ask_hook(
@@ -270,24 +300,35 @@ class Engine:
         loop.journal.append(JournalItem(len(loop.journal) + 1, loop.step, "settlement", settlement))
         return settled, cancelled
 
-    async def _settle_unopened(self, turn: Turn, error: BaseException, emit: Emit) -> None:
+    async def _settle_unopened(self, running: Running, error: BaseException, emit: Emit) -> TurnRecord:
         """End a turn whose context could not be assembled; its request stays stored."""
-        stopped = isinstance(error, asyncio.CancelledError)
-        how = Settlement("stopped", None, "its task was cancelled") if stopped else None
-        settlement = how or Settlement("failed", "store-error", str(error))
+        turn = running.turn
+        running.ended = True
+        settlement = Settlement("failed", "store-error", str(error))
+        if isinstance(error, asyncio.CancelledError):
+            by = "stopped by the user" if running.stopped else "its task was cancelled"
+            settlement = Settlement("stopped", None, by)
+
+        def settle() -> Awaitable[Turn]:
+            return self.ledger.settle(turn.id, (), settlement, state=turn.state_before)
+
         try:
-            settled, _ = await _through_cancellation(
-                lambda: self.ledger.settle(turn.id, (), settlement, state=turn.state_before)
-            )
+            settled, _ = await _through_cancellation(settle)
+        except StoreError:
+            self._unsettled[turn.thread] = settle
+            raise
         finally:
             self._leases.release(turn.id)
-        emit(Settled(fold(settled, (JournalItem(1, 0, "settlement", settlement),))))
+        record = fold(settled, (JournalItem(1, 0, "settlement", settlement),))
+        emit(Settled(record))
+        return record
 
     async def _settle_leftovers(self, thread: str) -> None:
         settle = self._unsettled.get(thread)
         if settle is not None:
-            await settle()
-            del self._unsettled[thread]
+            await settle()  # of two that come at once the second settles nothing
+            if self._unsettled.get(thread) is settle:
+                del self._unsettled[thread]
 
     async def _previous(self, turn: Turn) -> tuple[str, Sequence[int]] | None:
         """The root turn before `turn` on its thread, with the seqs it selected."""

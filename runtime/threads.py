@@ -318,7 +318,7 @@ class Runtime:
         """
         running = self._engine.running.get(turn)
         if running is not None:
-            running.loop.stop(running.task)
+            running.stop()
             return
         known = await self.store.turn(turn)
         if known.status == "running":

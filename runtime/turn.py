@@ -37,7 +37,7 @@ from runtime.models.chain import AttemptBegan, AttemptEnded, AttemptFailed, Chai
 from runtime.stores import Ledger
 from runtime.values.agent import BudgetName
 from runtime.values.items import AssistantStep, Item, Nudge, ToolCall, ToolResult, ToolResults
-from runtime.values.json import Json, clean
+from runtime.values.json import Json, as_text, clean
 from runtime.values.record import (
     Attempt,
     ContextItem,
@@ -98,11 +98,27 @@ class Streaming:
     sent: bool = False
     url: str = ""
     withdrawn: str = ""
+    half: str = ""
+
+    def take(self, piece: str) -> str:
+        """A piece as it can be stored (S8); the first half of a letter waits for the other, in the next piece (C65)."""
+        piece, self.half = self.half + piece, ""
+        if "\ud800" <= piece[-1:] <= "\udbff":
+            piece, self.half = piece[:-1], piece[-1]
+        piece = clean(piece)
+        if piece:
+            self.text.append(piece)
+        return piece
+
+    @property
+    def said(self) -> str:
+        """All that has arrived; half a letter at its end is a stand-in."""
+        return "".join((*self.text, clean(self.half)))
 
     def restart(self) -> None:
         """Forget what a failed tier said: it is replaced, not joined (M2). `withdrawn` keeps it for the record."""
-        self.withdrawn = "".join(self.text)
-        self.text, self.calls, self.usage, self.opaque = [], [], None, None
+        self.withdrawn = self.said
+        self.text, self.calls, self.usage, self.opaque, self.half = [], [], None, None, ""
 
 
 class Loop:
@@ -153,14 +169,10 @@ class Loop:
         task = asyncio.current_task()
         assert task is not None
         timer = loop.call_at(self._work.spending.deadline, self._interrupt, task, "seconds")
-        cancelled = False
+        asked_before = task.cancelling()
         try:
             settlement = await self._steps()
         except asyncio.CancelledError:
-            if self.cause:
-                cancelled = task.uncancel() > 0
-            else:
-                cancelled = True
             settlement = self._interrupted()
         except FitOverflow as overflow:
             settlement = self._overflown(overflow)
@@ -172,7 +184,9 @@ class Loop:
             settlement = Settlement("failed", "model-error", f"{type(fault).__name__}: {fault}")
         finally:
             timer.cancel()
-        return settlement, cancelled
+        if self.cause:
+            task.uncancel()
+        return settlement, task.cancelling() > asked_before
 
     def stop(self, task: asyncio.Task[object]) -> None:
         """Stop at once (T10): the turn settles `stopped`."""
@@ -241,9 +255,8 @@ class Loop:
                 async for event in events:
                     match event:
                         case TextDelta(text):
-                            text = clean(text)
-                            now.text.append(text)
-                            work.emit(Streamed(turn.thread, turn.id, self.step, text))
+                            if text := now.take(text):
+                                work.emit(Streamed(turn.thread, turn.id, self.step, text))
                         case Called(call):
                             now.calls.append(self._distinct(call))
                         case UsageReported(usage):
@@ -266,7 +279,7 @@ class Loop:
         except (ModelError, FitOverflow):
             self._add_step(AssistantStep(self.step, now.withdrawn, partial=True), now, clock() - now.began)
             raise
-        step = AssistantStep(self.step, "".join(now.text), tuple(now.calls), truncated, now.opaque)
+        step = AssistantStep(self.step, now.said, tuple(now.calls), truncated, now.opaque)
         self._add_step(step, now, clock() - now.began)
         work.spending.spend(steps=1, tokens=_used(now, step))
         self._streaming = None
@@ -340,10 +353,11 @@ class Loop:
         answers = await answer_all(
             work.answers, step.step, step.calls, state, ended=ended, keep=lambda found: self._record(step, found)
         )
-        for answered in answers:
-            if isinstance(answered.result.output, str):
-                await fit.count_large(answered.result.output)
-        self._record(step, answers)
+        try:
+            for answered in answers:
+                await fit.count_large(as_text(answered.result.output))
+        finally:  # stopped while they are counted: they ended all the same
+            self._record(step, answers)
         await self._flush()
 
     def _record(self, step: AssistantStep, answers: tuple[Answered, ...]) -> None:
@@ -381,7 +395,7 @@ class Loop:
         now = self._streaming
         if now is not None:
             seconds = asyncio.get_running_loop().time() - now.began
-            step = AssistantStep(self.step, "".join(now.text), tuple(now.calls), partial=True)
+            step = AssistantStep(self.step, now.said, tuple(now.calls), partial=True)
             if now.model:
                 self._add("attempt", self._attempt(now, "stopped", seconds))
             self._add_step(step, now, seconds)
