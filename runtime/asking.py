@@ -69,6 +69,7 @@ class Asking:
             seed,
             None if brief else NewMessage("user", text, _attached(attachments)),
             attachments=tuple(attachments),
+            model=overrides.model,
         )
 
     async def coming(self, thread: str, text: str, overrides: Overrides) -> tuple[Asked, Turn]:
@@ -179,24 +180,25 @@ class Asking:
             previous=subject.before,
             shown=shown_state(changes),
             instead=subject.instead(changes),
+            model=overrides.model,
         )
 
     def find_seed(self, seed: str | Path | Seed, *, anew: bool = False) -> Seed:
         """The seed itself, by shipped name, or read from a path. Raises BadInput.
 
-        A file is read again when it has changed, or if `anew` (its agents' files may have changed). A Seed made in
-        Python is remembered by name, so that its threads find their agents and script again.
+        A file is read again when it or a file of its agents has changed, or if `anew` (another file may give an agent
+        by now). A Seed made in Python is remembered by name, so that its threads find their agents and script again.
         """
         if isinstance(seed, Seed):
-            self._seeds[_key(seed)] = (stamp_of(seed.file), seed)
+            self._seeds[_key(seed)] = (_stamps(seed), seed)
             return seed
         from runtime import seeds  # reads YAML: only threads that come from a file need it
 
         known = self._seeds.get(str(seed))
-        if known is not None and not (anew and known[1].file) and known[0] == stamp_of(known[1].file):
+        if known is not None and not (anew and known[1].file) and known[0] == _stamps(known[1]):
             return known[1]
         found = seeds.find_seed(str(seed), known=self._resolver.given_agents)
-        self._seeds[str(seed)] = (stamp_of(found.file), found)
+        self._seeds[str(seed)] = (_stamps(found), found)
         return found
 
     def seed_of(self, thread: Thread) -> Seed | None:
@@ -239,6 +241,11 @@ def _answers(subject: Subject, changes: Changes) -> Answers | None:
     if changes.tools == "recorded":
         return Recorded(subject.recorded or {})
     return Stubbed() if changes.tools == "stubbed" else None
+
+
+def _stamps(seed: Seed) -> tuple[object, ...]:
+    """What tells that a file of the seed has changed: its own, or one of its agents."""
+    return tuple(map(stamp_of, dict.fromkeys((seed.file, *(agent.file for agent in seed.agents.values())))))
 
 
 def _key(seed: Seed) -> str:

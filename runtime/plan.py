@@ -82,8 +82,8 @@ class Resolver:
         self._agents = dict(agents or {})
         self._tools = {tool.name: tool for tool in tools}
         self._models = dict(models or {})
-        self._opened: dict[tuple[str, str], Model] = {}
-        self._plans: dict[tuple[int, str, str | None, bool], Plan] = {}
+        self._opened: dict[tuple[str, str | int], Model] = {}
+        self._plans: dict[tuple[int, int, str | None, bool], tuple[Plan, Seed | None]] = {}
         self._read: dict[str, tuple[object, Agent]] = {}
 
     @property
@@ -134,10 +134,10 @@ class Resolver:
         Raises ConfigurationError for an unknown name, a circle of delegates, two tools of one name, or tools that
         need consent.
         """
-        key = (id(agent), seed.digest if seed else "", model or self.model, self.allow_tools)
+        key = (id(agent), id(seed), model or self.model, self.allow_tools)
         known = self._plans.get(key)
         if known is not None:
-            return known
+            return known[0]
         tools = tool_room.by_name(self._tool(name, agent) for name in agent.tools)
         delegates = self._delegates(agent, seed, above)
         for name in delegates:
@@ -153,12 +153,8 @@ class Resolver:
         )
         if len(self._plans) >= _REMEMBERED:
             self._plans.clear()
-        self._plans[key] = plan  # a plan holds its agent, so that no other agent can have this id
+        self._plans[key] = plan, seed  # both are held, so that no other agent or seed can have these ids
         return plan
-
-    def forget(self) -> None:
-        """Read agents and plans anew: their files may have changed."""
-        self._plans.clear()
 
     async def close(self) -> None:
         """Close the connections of the models that were opened here."""
@@ -206,7 +202,9 @@ class Resolver:
         given = self._models.get(spec)
         if given is not None:
             return given
-        key = (spec, seed.digest if seed and spec == "script" else "")
+        key: tuple[str, str | int] = (spec, "")
+        if seed is not None and spec == "script":
+            key = (spec, seed.digest or id(seed.script))  # the model holds the script, and so its id
         if key not in self._opened:
             from runtime.models.catalog import open_model
 
@@ -234,9 +232,17 @@ class Resolver:
         for name in agent.delegates:
             if name in line:
                 raise _misfit(agent, "delegates", f"a circle of delegates: {' -> '.join((*line, name))}")
-            found[name] = self.agent(name, seed)
+            found[name] = self._delegate(name, agent, seed)
             self._delegates(found[name], seed, line)
         return found
+
+    def _delegate(self, name: str, of: Agent, seed: Seed | None) -> Agent:
+        """The agent a delegate's name means: one that is known, else the file beside that of the agent `of`."""
+        if not of.file or of.shipped or name in self._agents or (seed is not None and name in seed.agents):
+            return self.agent(name, seed)
+        from runtime import agents
+
+        return agents.agents_beside(Path(of.file).parent)(name) or self.agent(name, seed)
 
 
 def stamp_of(path: str | Path) -> object | None:
