@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TypeAlias
 
 from runtime.values.json import Json, JsonObject, clean_json, compact
@@ -24,20 +25,27 @@ class ToolCall:
         if arguments is None or not arguments.strip():
             return cls(id, name, {})
         try:
-            value = json.loads(arguments)
+            value = clean_json(json.loads(arguments, parse_constant=_refuse, parse_float=_finite))
         except (ValueError, RecursionError):
             return cls(id, name, arguments)
         if value is None:
             return cls(id, name, {})
-        if isinstance(value, dict):
-            cleaned = clean_json(value)
-            assert isinstance(cleaned, Mapping)
-            return cls(id, name, cleaned)
-        return cls(id, name, arguments)
+        return cls(id, name, value if isinstance(value, Mapping) else arguments)
 
     def arguments_text(self) -> str:
         """The arguments as text again: compact JSON, or what was received."""
         return self.arguments if isinstance(self.arguments, str) else compact(self.arguments)
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise ValueError(f"{digits} is out of range")
+    return number
 
 
 @dataclass(frozen=True, slots=True)
