@@ -97,10 +97,8 @@ def offered(tool: ToolSpec) -> ToolOffered:
 
 
 async def count_large_texts(sources: Sources) -> None:
-    """Count the large texts of `sources` off the event loop, so that `assemble` finds them counted."""
-    for text in (sources.request, *(row.text for row in sources.rows)):
-        if len(text) > fit.LARGE:
-            await fit.count_large(text)
+    """Count what is much to count in `sources` off the event loop, so that `assemble` finds it counted."""
+    await fit.count_all([sources.request, *(row.text for row in sources.rows)])
 
 
 def since(previous: tuple[str, Sequence[int]] | None, selected: Sequence[int]) -> Since:

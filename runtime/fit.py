@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from runtime.pieces import price
@@ -65,6 +65,15 @@ async def count_large(text: str) -> int:
     if len(text) <= LARGE or (hash(text), len(text)) in _counted:
         return count(text)
     return await asyncio.to_thread(count, text)
+
+
+async def count_all(texts: Sequence[str]) -> None:
+    """Count texts that are over LARGE characters together in a thread, those that are counted already left out."""
+    if sum(map(len, texts)) <= LARGE:
+        return
+    fresh = [text for text in texts if (hash(text), len(text)) not in _counted]
+    if sum(map(len, fresh)) > LARGE:
+        await asyncio.to_thread(lambda: [count(text) for text in fresh])
 
 
 def row_tokens(role: Role, text: str) -> int:

@@ -15,9 +15,6 @@ from runtime.values.record import Owner
 LEASE_SECONDS = 15.0
 """A lease older than this is the end of a turn whose owner cannot be looked at from this host."""
 
-RENEW_SECONDS = 2.0
-"""How often the runtime renews the leases of its running turns."""
-
 
 def this_process() -> Owner:
     """This process as the owner of a turn; `started` is empty where the system does not tell it."""
