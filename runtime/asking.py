@@ -28,7 +28,7 @@ from runtime.subject import (
 )
 from runtime.values.agent import Agent
 from runtime.values.json import JsonObject, clean
-from runtime.values.messages import NewMessage, Window, read_window
+from runtime.values.messages import Message, NewMessage, Window, read_window
 from runtime.values.record import ContextItem, Turn
 from runtime.values.request import Attachment
 from runtime.values.seed import Seed
@@ -109,6 +109,7 @@ class Asking:
             of.window,
             of,
             await self._before(opening),
+            attachments=await self._files(of) if to_run else (),
         )
         if not (to_run and recorded):
             return subject
@@ -177,6 +178,7 @@ class Asking:
             Source(subject.thread.id, view.upto, view, request if subject.kind == "envelope" else None),
             seed,
             answers=_answers(subject, changes),
+            attachments=subject.attachments,
             previous=subject.before,
             shown=shown_state(changes),
             instead=subject.instead(changes),
@@ -213,6 +215,19 @@ class Asking:
                 self._imported[thread.id] = imported_agent(thread)
             return self._imported[thread.id]
         return self._resolver.agent(wanted, seed)
+
+    async def _files(self, of: Turn) -> tuple[Attachment, ...]:
+        """The files a turn was asked with, from the body it sent; the row of its request names them."""
+        parts = None
+        if of.stored_user is not None:
+            row = (await self._store.rows(of.thread, of.stored_user, of.stored_user))[0]
+            parts = row.parts if isinstance(row, Message) else None
+            if not any(part.get("type") == "attachment" for part in parts or ()):
+                return ()
+        from runtime.models.carried import files_in, named
+
+        body = await self._store.body(of.id, 1)
+        return named(files_in(body) if body is not None else (), parts)
 
     async def _upto(self, of: Turn, opening: ContextItem | None) -> int:
         """The rows up to the one before the turn's own request; of a run, the rows that it saw."""

@@ -14,6 +14,7 @@ from runtime.values.items import AssistantStep, ToolResult, ToolResults
 from runtime.values.json import JsonObject, clean
 from runtime.values.messages import Window
 from runtime.values.record import Kind, Turn, TurnRecord, View
+from runtime.values.request import Attachment
 from runtime.values.seed import Seed
 
 
@@ -52,7 +53,7 @@ class Subject:
 
     `of` is the turn whose request it is, None for a request that was never sent. `before` is the turn before it with
     the seqs it selected. `recorded` are the results of the turn's calls in order, `call_places` where each call id
-    stands among them.
+    stands among them. `attachments` are the files it was asked with, without data where that is gone.
     """
 
     thread: Thread
@@ -67,6 +68,7 @@ class Subject:
     before: tuple[str, Sequence[int]] | None = None
     recorded: Mapping[CallKey, tuple[ToolResult, ...]] | None = None
     call_places: Mapping[str, tuple[CallKey, int]] | None = None
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def stored(self) -> int:

@@ -19,6 +19,7 @@ from runtime.models.messages import (
     UserTurn,
     calls_made,
     conversation,
+    not_kept,
     object_schema,
 )
 from runtime.models.plain import encode
@@ -177,6 +178,8 @@ def _result(result: SentResult) -> JsonObject:
 
 
 def _attachment(file: Attachment) -> JsonObject:
+    if not file.data:
+        raise ModelError(not_kept(file), kind="malformed")
     source: JsonObject = {"type": "base64", "media_type": file.media_type, "data": file.data}
     if file.media_type.startswith("image/"):
         return {"type": "image", "source": source}

@@ -100,6 +100,13 @@ def calls_made(request: Request) -> list[ToolCall]:
     return [call for item in request.transcript if isinstance(item, AssistantStep) for call in item.calls]
 
 
+def not_kept(file: Attachment) -> str:
+    """What is said of a file whose content has gone: a turn that is run again has it from the body that was sent."""
+    return (
+        f"{file.name or 'a file'} was attached to the turn that is run again and is not kept: attach it to a new turn"
+    )
+
+
 def object_schema(schema: JsonObject) -> JsonObject:
     """`schema` as the schema of an object with properties, which some servers insist on."""
     if schema.get("type") == "object" and "properties" in schema:

@@ -17,6 +17,7 @@ from runtime.models.messages import (
     UserTurn,
     calls_made,
     conversation,
+    not_kept,
     object_schema,
 )
 from runtime.models.openai_reply import CompletionReader
@@ -176,6 +177,8 @@ def _content(turn: UserTurn) -> Json:
 
 
 def _attachment(file: Attachment) -> JsonObject:
+    if not file.data:
+        raise ModelError(not_kept(file), kind="malformed")
     address = f"data:{file.media_type};base64,{file.data}"
     if file.media_type.startswith("image/"):
         return {"type": "image_url", "image_url": {"url": address}}

@@ -338,6 +338,24 @@ def test_C68_an_image_given_to_the_command_arrives_whole(
     assert record["steps"][0]["parts"]["request"] > 1000
 
 
+async def test_X4_a_turn_with_an_image_is_run_again_with_it(bench: Bench) -> None:
+    thread = await bench.thread()
+    image = Attachment("p.png", "image/png", base64.b64encode(PICTURE).decode())
+    record = await bench.runtime.send(thread, "What is this?", attachments=[image])
+    again = await bench.runtime.rerun(record.turn)
+    twice = await bench.runtime.rerun(again.turn)
+    assert [one.status for one in (record, again, twice)] == ["completed"] * 3
+    assert [picture_in(received.json) for received in bench.server.received] == [PICTURE] * 3
+    assert again.steps[0].parts == record.steps[0].parts
+    offline = await bench.runtime.rerun(record.turn, model="offline")
+    assert offline.steps[0].body["attachments"] == [{"name": "p.png", "type": "image/png"}]  # type: ignore[index,call-overload]  # JSON
+    asked = len(bench.server.received)
+    lost = await bench.runtime.rerun(offline.turn, model=f"{bench.dialect.name}:small@{bench.server.url}")
+    assert (lost.status, lost.reason) == ("failed", "model-error")
+    assert "p.png was attached to the turn that is run again and is not kept" in (lost.error or "")
+    assert len(bench.server.received) == asked
+
+
 async def test_C68_an_image_of_four_million_characters_fits_and_as_a_result_it_does_not(bench: Bench) -> None:
     data = base64.b64encode(bytes(range(256)) * 11719)[:4_000_000].decode()
 
