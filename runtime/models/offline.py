@@ -23,14 +23,13 @@ from collections.abc import AsyncIterator, Iterator
 
 from runtime.events import Called, Ended, ModelEvent, Sent, TextDelta
 from runtime.models.arguments import find_arguments
-from runtime.models.offline_abl import understand
 from runtime.models.plain import body_of
 from runtime.models.words import words
 from runtime.values.dialogue import split
 from runtime.values.items import AssistantStep, ToolCall, ToolResult, ToolResults
 from runtime.values.json import JsonObject, as_text
 from runtime.values.request import Request, ToolSpec
-from runtime.values.understanding import RETURN, UNDERSTAND, Questions, is_reserved
+from runtime.values.reserved import RETURN, UNDERSTAND, is_reserved
 
 NOTHING = "Nothing in my context answers that."
 NOTED = "Noted."
@@ -115,6 +114,9 @@ def _noted(request: Request) -> tuple[ToolSpec, JsonObject] | None:
     """The call that notes what the message says, if this step has to make it."""
     if request.must_call != UNDERSTAND:
         return None
+    from runtime.models.offline_abl import understand  # only agents written in ABL need it
+    from runtime.values.understanding import Questions
+
     tool = next(tool for tool in request.tools if tool.name == UNDERSTAND)
     return tool, understand(request.brief, Questions.of(tool), is_question(request.brief)).arguments()
 

@@ -12,11 +12,10 @@ from typing import Final
 
 from runtime.values.json import Json, JsonObject
 from runtime.values.request import ToolSpec
-
-UNDERSTAND: Final = "note_understanding"
-HANDOFF: Final = "handoff_to_"
-RETURN: Final = "return_to_caller"
-"""The tools that the runtime offers itself; calls of them are steps and never rows (H14)."""
+from runtime.values.reserved import HANDOFF as HANDOFF
+from runtime.values.reserved import RETURN as RETURN
+from runtime.values.reserved import UNDERSTAND as UNDERSTAND
+from runtime.values.reserved import is_reserved as is_reserved
 
 NOTES: Final = "_agent"
 """The key of a thread's state that is no value: what the runtime notes about the agent there. Nobody reads it."""
@@ -131,11 +130,6 @@ class Understood:
             {name: value for name, value in _object(said.get("fields")).items() if value is not None},
             question if isinstance(question, bool) else None,
         )
-
-
-def is_reserved(name: str) -> bool:
-    """Whether a tool is the runtime's own: understanding, a handoff, a return (H14)."""
-    return name in (UNDERSTAND, RETURN) or name.startswith(HANDOFF)
 
 
 def _intent(about: str, intents: Sequence[KnownIntent]) -> JsonObject:
