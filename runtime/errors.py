@@ -94,10 +94,10 @@ class StoreError(StudioError):
 class ModelError(StudioError):
     """One tier failed (M2).
 
-    `kind` says how: `connection`, `timeout`, `status`, `malformed` (a reply that is not the dialect), `cut-off`
-    (a stream without its closing marker, M3) or `server` (an error inside a stream). `status` is the HTTP status or
-    None; `retry_after` is in seconds, None if the server named no time. `configuration` is true for the statuses
-    that mean a wrong key, model or request (400, 401, 403, 404, 422).
+    `kind` says how: `connection`, `timeout`, `status`, `malformed` (a reply that is not the dialect, or that the
+    adapter failed on), `cut-off` (a stream without its closing marker, M3) or `server` (an error inside a stream).
+    `status` is the HTTP status or None; `retry_after` is in seconds, None if the server named no time.
+    `configuration` is true for the statuses that mean a wrong key, model or request (400, 401, 403, 404, 422).
     """
 
     def __init__(

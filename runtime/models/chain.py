@@ -97,6 +97,8 @@ class Chain:
                     raise ModelError("the answer broke off before its end", kind="cut-off")
             except ModelError as error:
                 failed = self._error = error
+            except Exception as fault:  # noqa: BLE001  an adapter is somebody else's code; its fault is its tier's
+                failed = self._error = ModelError(f"{type(fault).__name__}: {fault}", kind="malformed")
             else:
                 yield AttemptEnded(number, name, perf_counter() - began, reason)
                 return

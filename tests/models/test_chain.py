@@ -155,6 +155,25 @@ async def test_M3_a_stream_that_ends_without_its_mark_is_cut_off() -> None:
     assert (failed.error.kind, failed.streamed) == ("cut-off", True)
 
 
+class Broken:
+    """An adapter with a fault of its own."""
+
+    name = "broken"
+
+    async def stream(self, request: Request) -> AsyncIterator[ModelEvent]:
+        yield Sent(b"{}")
+        yield TextDelta("half an ")
+        raise KeyError("choices")
+
+
+async def test_M2_an_adapter_that_breaks_is_a_tier_that_failed() -> None:
+    events, error = await told(Chain(tiers(Broken(), saying("yes"))))
+    assert error is None
+    assert attempts(events) == [("began", 1), ("failed", 1), ("began", 2), ("ended", 2)]
+    failed = next(event for event in events if isinstance(event, AttemptFailed))
+    assert (failed.error.kind, str(failed.error), failed.streamed) == ("malformed", "KeyError: 'choices'", True)
+
+
 async def test_F1_an_overflow_passes_through_and_calls_nobody() -> None:
     def ready(number: int, tier: Tier) -> Request:
         raise FitOverflow(estimate=10, reserve=1, limit=5, parts={"history": 10})
