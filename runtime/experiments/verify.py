@@ -74,7 +74,7 @@ class _Answers:
         return self._of.context.stored if self._of.context is not None else 0
 
     async def at(self, window: Window) -> TurnRecord:
-        """The run with this window; its tools answer as in the turn."""
+        """The run with this window; its tools run on the state that the turn began with."""
         if window not in self._known:
             self._known[window] = await self._runtime.rerun(self._of.turn, window=window)
         return self._known[window]
