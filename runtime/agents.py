@@ -140,7 +140,7 @@ def check_names(agent: Agent, node: Node, problems: Problems, path: str = "") ->
             )
     for tier in agent.tiers:
         if not tier.model.startswith(_MODELS):
-            hint = "known are offline, script, openai:NAME and anthropic:NAME"
+            hint = "known are offline, script, openai:NAME and anthropic:NAME, and what your own settings name"
             place = f"{path}.tiers".lstrip(".")
             problems.warning("S108", entries.get("tiers"), place, f"{tier.model} is no model that ships; {hint}")
 
