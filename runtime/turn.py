@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, cast
 
 from runtime import fit
@@ -35,9 +35,10 @@ from runtime.fold import not_run
 from runtime.guide import Ask, End, Guide
 from runtime.models.chain import AttemptBegan, AttemptEnded, AttemptFailed, Chain, ChainEvent, Tier
 from runtime.stores import Ledger
+from runtime.streaming import Streaming
 from runtime.values.agent import BudgetName
 from runtime.values.items import AssistantStep, Item, Nudge, ToolCall, ToolResult, ToolResults
-from runtime.values.json import Json, as_text, clean
+from runtime.values.json import Json, as_text
 from runtime.values.record import (
     Attempt,
     ContextItem,
@@ -80,45 +81,6 @@ class Work:
     attachments: tuple[Attachment, ...] = ()
     approve: Callable[[str, Sequence[JournalItem]], Awaitable[None]] | None = None
     guide: Guide | None = None
-
-
-@dataclass(slots=True)
-class Streaming:
-    """The step under way: what has arrived of it, for the journal if it is cut off."""
-
-    step: int
-    began: float
-    model: str = ""
-    estimate: int = 0
-    parts: Mapping[Part, int] = field(default_factory=dict)
-    text: list[str] = field(default_factory=list)
-    calls: list[ToolCall] = field(default_factory=list)
-    usage: Usage | None = None
-    opaque: Mapping[str, Json] | None = None
-    sent: bool = False
-    url: str = ""
-    withdrawn: str = ""
-    half: str = ""
-
-    def take(self, piece: str) -> str:
-        """A piece as it can be stored (S8); the first half of a letter waits for the other, in the next piece (C65)."""
-        piece, self.half = self.half + piece, ""
-        if "\ud800" <= piece[-1:] <= "\udbff":
-            piece, self.half = piece[:-1], piece[-1]
-        piece = clean(piece)
-        if piece:
-            self.text.append(piece)
-        return piece
-
-    @property
-    def said(self) -> str:
-        """All that has arrived; half a letter at its end is a stand-in."""
-        return "".join((*self.text, clean(self.half)))
-
-    def restart(self) -> None:
-        """Forget what a failed tier said: it is replaced, not joined (M2). `withdrawn` keeps it for the record."""
-        self.withdrawn = self.said
-        self.text, self.calls, self.usage, self.opaque, self.half = [], [], None, None, ""
 
 
 class Loop:
