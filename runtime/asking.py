@@ -52,8 +52,7 @@ class Asking:
         if not text.strip():
             raise BadInput("a request needs a text", field="request")
         known = await self._store.thread(thread)
-        seed = self.seed_of(known)
-        agent = self.agent_of(known, seed, overrides.agent)
+        agent, seed = self.who_answers(known, overrides.agent)
         new = NewTurn(
             thread,
             "brief" if brief else "envelope",
@@ -75,8 +74,7 @@ class Asking:
     async def coming(self, thread: str, text: str, overrides: Overrides) -> tuple[Asked, Turn]:
         """The turn that would come next, not opened: `text` counts as the newest row (X3)."""
         known = await self._store.thread(thread)
-        seed = self.seed_of(known)
-        agent = self.agent_of(known, seed, overrides.agent)
+        agent, seed = self.who_answers(known, overrides.agent)
         last = await self._store.turns(thread, runs=False, limit=1)
         number = last[-1].number + 1 if last else 1
         new = NewTurn(thread, "envelope", agent.name, _window(overrides.window, agent.window), clean(text))
@@ -206,6 +204,20 @@ class Asking:
     def seed_of(self, thread: Thread) -> Seed | None:
         """The seed a thread came from, None if there was none. Raises BadInput if its file has gone."""
         return self.find_seed(thread.seed) if thread.seed is not None else None
+
+    def who_answers(self, thread: Thread, name: str | None) -> tuple[Agent, Seed | None]:
+        """The agent called `name`, else the thread's own, and the seed of the thread.
+
+        A thread whose seed has gone goes on with an agent that is named. Raises ConfigurationError, BadInput.
+        """
+        try:
+            seed = self.seed_of(thread)
+        except BadInput as gone:
+            if name is None:
+                said = f"{gone.problem}; the thread came from it: name an agent to go on without it"
+                raise BadInput(said, file=gone.file, line=gone.line, column=gone.column, field=gone.field) from None
+            seed = None
+        return self.agent_of(thread, seed, name), seed
 
     def agent_of(self, thread: Thread, seed: Seed | None, name: str | None = None) -> Agent:
         """The agent called `name`, else the one that answers on `thread`. Raises ConfigurationError, BadInput."""

@@ -307,9 +307,7 @@ class Runtime:
         return self._resolver.foreign_tools(chosen, seed)
 
     async def _agent_and_seed(self, thread: str, agent: str | None) -> tuple[Agent, Seed | None]:
-        known = await self.store.thread(thread)
-        seed = self._asking.seed_of(known)
-        return self._asking.agent_of(known, seed, agent), seed
+        return self._asking.who_answers(await self.store.thread(thread), agent)
 
     async def stop(self, turn: str) -> None:
         """Stop a turn of this process at once; it settles `stopped` (T10). A turn that has ended is left as it is.

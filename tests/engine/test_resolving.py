@@ -6,6 +6,9 @@ import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import pytest
+
+from runtime.errors import BadInput
 from runtime.events import Ended, ModelEvent, Sent, Streamed, TextDelta
 from runtime.stores.memory import MemoryStore
 from runtime.threads import Runtime
@@ -55,6 +58,20 @@ async def test_an_agent_file_beside_a_seed_that_changed_holds_for_the_next_turn(
     assert (await runtime.send(thread, "one")).window == 1
     changed(scribe, "agent: scribe\nhistoryWindow: 2\n")
     assert (await runtime.send(thread, "two")).window == 2
+
+
+async def test_Q1_a_thread_whose_seed_is_gone_goes_on_with_an_agent_that_is_named(tmp_path: Path) -> None:
+    seed = tmp_path / "s.yaml"
+    seed.write_text(SEED)
+    (tmp_path / "scribe.yaml").write_text("agent: scribe\n")
+    store = MemoryStore()
+    thread = await Runtime(store).create_thread(seed=seed)
+    seed.unlink()
+    runtime = Runtime(store)
+    with pytest.raises(BadInput, match="name an agent to go on without it"):
+        await runtime.send(thread, "one")
+    assert await store.length(thread) == 1
+    assert (await runtime.send(thread, "two", agent="notes")).status == "completed"
 
 
 async def test_T8_a_delegate_of_an_agent_file_is_the_file_beside_it(tmp_path: Path) -> None:
