@@ -159,9 +159,7 @@ def files_of(folder: Path) -> list[Path]:
         for path in sorted(folder.iterdir()):
             if path.name.startswith("."):
                 continue
-            if path.is_file() and path.suffix.casefold() in SUFFIXES:
-                found.append(path)
-            elif (path / MANIFEST).is_file():
+            if (path.is_file() and path.suffix.casefold() in SUFFIXES) or (path / MANIFEST).is_file():
                 found.append(path)
             elif path.is_dir() and path.name in ("seeds", "agents", "conversations", "transcripts"):
                 inside = sorted(each for each in path.iterdir() if each.suffix.casefold() in SUFFIXES)
