@@ -214,8 +214,9 @@ class Engine:
         state: JsonObject,
     ) -> Answered:
         """Run a delegate as a child turn on the same rows; its output is the call's result (T8)."""
-        brief = call.arguments.get("brief") if isinstance(call.arguments, Mapping) else None
-        if not isinstance(brief, str) or not brief.strip():
+        given = call.arguments if isinstance(call.arguments, Mapping) else {}
+        brief = given.get("brief")
+        if not isinstance(brief, str) or not brief.strip() or len(given) > 1:
             problem = f"{call.name} takes one argument, brief: a text that says what to do"
             return Answered(ToolResult(call.id, call.name, problem, error=True))
         agent = parent.plan.delegates[call.name]

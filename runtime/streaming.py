@@ -13,7 +13,10 @@ from runtime.values.usage import Usage
 
 @dataclass(slots=True)
 class Streaming:
-    """The step under way: what has arrived of it, for the journal if it is cut off."""
+    """The step under way: what has arrived of it, for the journal if it is cut off.
+
+    `model` is the tier that is being asked, empty between two attempts.
+    """
 
     step: int
     began: float
@@ -48,3 +51,4 @@ class Streaming:
         """Forget what a failed tier said: it is replaced, not joined (M2). `withdrawn` keeps it for the record."""
         self.withdrawn = self.said
         self.text, self.calls, self.usage, self.opaque, self.half = [], [], None, None, ""
+        self.model = self.url = ""

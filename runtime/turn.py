@@ -188,7 +188,8 @@ class Loop:
                     self.ended = End(step.text)
                     return await self._approved()
             elif nudges == work.nudges:
-                return Settlement("failed", "no-output", f"the model said nothing, {nudges + 1} times in all")
+                often = f", {nudges + 1} times in all" if nudges else ""
+                return Settlement("failed", "no-output", f"the model said nothing{often}")
             else:
                 nudges += 1
                 self._append("nudge", Nudge(self.step, NUDGE))

@@ -98,6 +98,18 @@ async def test_T8_a_childs_writes_reach_the_state_with_the_result(bench: Benches
     assert record.state_after == {"marked": True} == await desk.store.state(thread)
 
 
+async def test_T4_a_delegate_takes_its_brief_and_nothing_else(bench: Benches) -> None:
+    parent = Steps(calls("researcher", brief="go", depth="all"), calls("researcher"), says("done"))
+    other = Steps(says("looked"), name="other")
+    desk = bench(parent, agent(delegates=("researcher",)), child(), models={"other": other})
+    thread = await desk.thread_with()
+    record = await desk.runtime.send(thread, "hi")
+    results = [result for item in record.transcript if isinstance(item, ToolResults) for result in item.results]
+    assert [result.error for result in results] == [True, True]
+    assert "one argument, brief" in str(results[0].output)
+    assert other.requests == []
+
+
 async def test_T8_circles_of_delegates_are_a_configuration_error(bench: Benches) -> None:
     desk = bench(Steps(says("x")), agent(delegates=("b",)), agent("b", delegates=("a",)))
     thread = await desk.thread_with()

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.calls import STOPPED
 from runtime.errors import StoreError
-from runtime.events import CallEnded, Opened, Settled
+from runtime.events import CallEnded, Journaled, Opened, Settled
 from runtime.stores import Selected
 from runtime.stores.memory import MemoryStore
 from runtime.tools import State, tool
@@ -124,6 +124,19 @@ async def test_T10_a_turn_can_be_stopped_while_its_context_is_assembled(bench: B
     assert (record.status, record.error, record.context) == ("stopped", "stopped by the user", None)
     assert desk.runtime.running == ()
     assert (await desk.runtime.send(thread, "again", window=1)).status == "completed"
+
+
+async def test_M2_no_attempt_is_recorded_that_was_not_made_when_stopped_before_the_second_try(bench: Benches) -> None:
+    desk = bench(Steps(says("half", fail="busy", status=429, retry_after=9.0)))
+    thread = await desk.thread_with()
+    async for event in desk.runtime.stream(thread, "hi"):
+        if isinstance(event, Journaled) and event.item.kind == "attempt":
+            await asyncio.sleep(0)
+            await desk.runtime.stop(event.turn)
+        if isinstance(event, Settled):
+            record = event.record
+    assert record.status == "stopped"
+    assert [(attempt.outcome, attempt.status) for attempt in record.tiers] == [("status", 429)]
 
 
 class FailingStore(MemoryStore):
