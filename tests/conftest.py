@@ -22,7 +22,7 @@ KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_BAS
 def no_outside(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An empty home, no keys, and no connection but to this machine. Returns the home."""
     home = tmp_path_factory.mktemp("home")
-    for name in KEYS:
+    for name in (*KEYS, *(name for name in os.environ if name.startswith("STUDIO_"))):
         monkeypatch.delenv(name, raising=False)
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(home))
