@@ -74,10 +74,16 @@ def _plain(text: str) -> bool:
 
 
 def _cells(text: str) -> list[int]:
-    """Cells of each position: of its grapheme at the first character of one, -1 at the others."""
+    """Cells of each position: of its grapheme at the first character of one, -1 at the others and at tabs.
+
+    A tab joins nothing: marks that follow it begin a grapheme of their own.
+    """
     cells = [-1] * len(text)
-    for start, _, size in split_graphemes(text)[0]:
-        cells[start] = size
+    begin = 0
+    for part in text.split("\t"):
+        for start, _, size in split_graphemes(part)[0]:
+            cells[begin + start] = size
+        begin += len(part) + 1
     return cells
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from studio_tui.widgets.wrap import WORK, one_row, width_of, wrap
@@ -40,6 +40,7 @@ def test_the_first_row_may_be_shorter() -> None:
 TEXT = st.text(st.sampled_from("ab é漢字👩‍\u200d\ufe0f\t\n \x1b\u0301"), max_size=120)
 
 
+@example("\t\u0301\u200da", 1, 8)
 @given(TEXT, st.integers(1, 12), st.integers(2, 30))
 def test_C82_rows_hold_everything_and_fit(text: str, first: int, width: int) -> None:
     found = wrap(text, first, width)
