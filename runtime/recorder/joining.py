@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from runtime.recorder.aligning import Placement, common, place
+from runtime.recorder.aligning import Placement, place
 from runtime.recorder.open_turn import OpenTurn
 from runtime.recorder.reading import Sent
 from runtime.values.messages import NewMessage, calls_of
@@ -15,6 +15,7 @@ TELLING = 24
 """Characters from which a message is taken to be no chance likeness: `ok` and `yes` join no threads."""
 
 _COMPARED = 4_000
+_TRIMMED = 64
 
 
 @dataclass(slots=True)
@@ -71,40 +72,54 @@ def join(sent: Sent, threads: Iterable[Known]) -> Joined | None:
     Two conversations may begin alike, so a branch needs an answer in common that was recorded: else it is a new
     thread. A thread with a call under way cannot be gone on from.
     """
-    best: Joined | None = None
-    most = (0, 0, 0)
-    for thread in threads:
-        found = _with(sent, thread)
-        if found is None:
-            continue
-        matched, joined = found
-        rank = (matched, int(joined.how == "goes-on"), int(thread.instructions == sent.instructions))
-        if rank > most:
-            best, most = joined, rank
-    return best
+    candidates = [_Candidate(sent, thread) for thread in threads]
+    found = [joined for candidate in candidates if (joined := candidate.exactly()) is not None]
+    if not any(joined.how == "goes-on" and 2 * matched >= len(sent.keys) for matched, joined in found):
+        found += [joined for candidate in candidates[:_TRIMMED] if (joined := candidate.trimmed()) is not None]
+    best = max(found, key=lambda one: _rank(sent, *one), default=None)  # of equals the first, the most recent
+    return best[1] if best is not None else None
 
 
-def _with(sent: Sent, thread: Known) -> tuple[int, Joined] | None:
-    """How many messages `sent` has in common with a thread, and how it goes on from it."""
-    order = [thread.keys[seq - 1] for seq in thread.last]
-    same = common(sent.keys, order)
-    if not order or (not same and order[-1] not in sent.keys):
-        return None
-    if not thread.busy:
-        if same == len(order):
-            return same, Joined(thread, "goes-on", len(thread.keys))
-        placed = place(sent.keys, thread.keys, thread.last)
-        if placed.reaches and _convinces(sent, thread, placed):
-            return placed.matched, Joined(thread, "goes-on", len(thread.keys))
-        if same == len(order) - 1 and same < len(sent.rows) and rewritten(thread.newest, sent.rows[same]):
-            return same, Joined(thread, "goes-on", len(thread.keys))
-    shared = thread.last[:same]
-    if not thread.answers.intersection(shared):
-        return None
-    return same, Joined(thread, "branches", max(shared))
+def _rank(sent: Sent, matched: int, joined: Joined) -> tuple[int, bool, bool]:
+    return matched, joined.how == "goes-on", joined.thread.instructions == sent.instructions
 
 
-def _convinces(sent: Sent, thread: Known, placed: Placement) -> bool:
+class _Candidate:
+    """How one thread compares with what was sent."""
+
+    def __init__(self, sent: Sent, thread: Known) -> None:
+        self._sent, self._thread = sent, thread
+        shorter = min(len(sent.keys), len(thread.last))
+        pairs = zip(sent.keys, thread.last, strict=False)
+        differing = (n for n, (key, seq) in enumerate(pairs) if thread.keys[seq - 1] != key)
+        self._same = next(differing, shorter)
+
+    def exactly(self) -> tuple[int, Joined] | None:
+        """How many messages begin both, if it goes on from the newest, or branches off a recorded answer."""
+        thread, same = self._thread, self._same
+        if not same:
+            return None
+        if not thread.busy:
+            if same == len(thread.last):
+                return same, Joined(thread, "goes-on", len(thread.keys))
+            rows = self._sent.rows
+            if same == len(thread.last) - 1 and same < len(rows) and rewritten(thread.newest, rows[same]):
+                return same, Joined(thread, "goes-on", len(thread.keys))
+        shared = thread.last[:same]
+        return (same, Joined(thread, "branches", max(shared))) if thread.answers.intersection(shared) else None
+
+    def trimmed(self) -> tuple[int, Joined] | None:
+        """How many messages are in both in order, if the newest is among them and older ones are missing."""
+        thread = self._thread
+        if thread.busy or self._same == len(thread.last) or thread.keys[thread.last[-1] - 1] not in self._sent.keys:
+            return None
+        placed = place(self._sent.keys, thread.keys, thread.last)
+        if not placed.reaches or not _convinces(thread, placed):
+            return None
+        return placed.matched, Joined(thread, "goes-on", len(thread.keys))
+
+
+def _convinces(thread: Known, placed: Placement) -> bool:
     """Whether a list that does not begin as before is the same conversation: trimmed or summarised, not like it."""
     if placed.same:
         return True

@@ -81,6 +81,9 @@ class Writer:
         """Record this when its turn comes. Never blocks, never raises."""
         if passed.call in self._lost or not self._thread.is_alive():
             return
+        if isinstance(passed, Ended) and passed.end == "refused":
+            self.give_up(passed.call, passed.error)
+            return
         with self._counting:
             full = self._size + _size_of(passed) > MOST_WAITING
             self._size += 0 if full else _size_of(passed)

@@ -13,7 +13,9 @@ from studio_tui.cli import options
 from studio_tui.cli.output import print_json, print_text, tell
 
 if TYPE_CHECKING:
-    from runtime.recorder.serving import Service
+    from socket import socket
+
+    from runtime.recorder.apart import Apart
     from runtime.recorder.upstream import Upstream
     from runtime.recorder.writer import Summary
 
@@ -37,11 +39,9 @@ def command(upstream: str, port: int, store: str | None, as_json: bool) -> int:
     \b
     Example: studio-tui record --upstream https://api.openai.com/v1 --port 8484
     """
-    from runtime.recorder.proxy import Proxy
-    from runtime.recorder.serving import Service, check_installed, listen
+    from runtime.recorder.apart import Apart
+    from runtime.recorder.serving import check_installed, listen
     from runtime.recorder.upstream import Upstream
-    from runtime.recorder.writer import Writer
-    from runtime.stores import open_store
     from studio_tui.cli.session import store_url
 
     check_installed()
@@ -49,45 +49,52 @@ def command(upstream: str, port: int, store: str | None, as_json: bool) -> int:
     url = store_url(store)
     if url == "memory:":
         raise BadInput("a store in memory is gone when the recording ends; name a file", field="--store")
-    sock = listen(port)
-    try:
-        writer = Writer(lambda: open_store(url), upstream=server.shown, told=tell)
-        writer.start()
-    except BaseException:
-        sock.close()
-        raise
-    try:
-        asyncio.run(_serve(Service(Proxy(server, writer, told=tell), sock), server, url))
-    finally:
-        writer.close()
-    _ended(writer.summary, url, store, as_json)
-    return 0
+    with listen(port) as sock:
+        recorder = Apart(url, upstream=server.shown, told=tell)
+        asyncio.run(_record(server, recorder, sock, url))
+    _ended(recorder.summary, url, store, as_json)
+    return 0 if recorder.summary is not None else 1
 
 
-async def _serve(service: Service, upstream: Upstream, store: str) -> None:
-    """Run the proxy until Ctrl-C; a second one does not wait for the calls under way."""
+async def _record(upstream: Upstream, recorder: Apart, sock: socket, store: str) -> None:
+    """Run the proxy until Ctrl-C; a second one does not wait for the requests under way."""
+    from runtime.recorder.proxy import Proxy
+    from runtime.recorder.serving import Service
     from studio_tui.cli.following import interrupts
 
+    upstream.open()
+    await recorder.start()
+    service = Service(Proxy(upstream, recorder, told=tell), sock)
+    closing: list[asyncio.Task[None]] = []
+
     def stop() -> None:
+        for task in closing:
+            task.cancel()
         waiting = service.stop()
         if waiting:
-            calls = "1 request" if waiting == 1 else f"{waiting} requests"
-            tell(f"waiting for {calls} under way; Ctrl-C again ends them")
+            requests = "1 request" if waiting == 1 else f"{waiting} requests"
+            tell(f"waiting for {requests} under way; Ctrl-C again ends them")
 
     def ready() -> None:
         tell(f"recording {service.url} → {upstream.shown} into {store}")
         tell(f"set your program's base URL: OPENAI_BASE_URL={service.url}/v1 or ANTHROPIC_BASE_URL={service.url}")
 
-    upstream.open()
     try:
         with interrupts(stop):
             await service.run(ready)
+            closing.append(asyncio.ensure_future(recorder.close()))
+            await closing[0]
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
     finally:
         await upstream.aclose()
+        await recorder.close()
 
 
-def _ended(summary: Summary, url: str, given: str | None, as_json: bool) -> None:
-    """One line that says how to open what was recorded."""
+def _ended(summary: Summary | None, url: str, given: str | None, as_json: bool) -> None:
+    """One line that says how to open what was recorded; without a summary the process that recorded has said why."""
+    if summary is None:
+        return
     if as_json:
         print_json({"calls": summary.calls, "lost": summary.lost, "threads": [*summary.threads], "store": url})
         return
