@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 QUESTION = "What did I say earlier?"
 """What both sides are asked unless something else is typed."""
 
+ELSEWHERE = "this target is elsewhere: it can only be asked by a message"
+"""Why a remote target is not asked on the side."""
+
 _WORST_FIRST = ("error", "warning", "info")
 
 Studied: TypeAlias = "HandoffEvent | ThreadResume"
@@ -213,6 +216,10 @@ class ProjectDesk:
             self.answers = Answers(self.answers.question)
         self.chosen = n
         await self._explain()
+        remote = isinstance(event, HandoffEvent) and event.remote
+        if self.answers.in_force is None:
+            answers = await self._with_costs(self.answers)
+            self.answers = replace(answers, problem=ELSEWHERE if remote else "")
         force = event.strategy if isinstance(event, HandoffEvent) else ""
         self.lay(next((one for one in self.choices if one != force), None) if force else None)
 
@@ -433,7 +440,7 @@ class ProjectDesk:
 
     async def _ask_anew(self, session: Session, event: Studied, question: str) -> tuple[str | None, str]:
         if isinstance(event, HandoffEvent) and event.remote:
-            return None, "a remote target cannot be asked on the side"
+            return None, ELSEWHERE
         try:
             record = await session.probe(event.thread, question)
         except StudioError as error:
@@ -460,13 +467,13 @@ class ProjectDesk:
         return sorted(found, key=lambda one: one.row.id)
 
     async def _models(self, session: Session) -> tuple[str, ...]:
-        """The models that answered the newest turn; before any, the one given for the session."""
-        for thread in reversed(session.threads):
+        """The models that answered the newest turn of each thread; before any turn, the one given for the session."""
+        found: dict[str, None] = {}
+        for thread in session.threads:
             for turn in await self.runtime.store.turns(thread.id, runs=False, limit=1):
                 record = await self.runtime.record(turn.id, bodies=False)
-                if record.tiers:
-                    return tuple(dict.fromkeys(one.model for one in record.tiers))
-        return (session.settings.model,) if session.settings.model else ()
+                found.update(dict.fromkeys(one.model for one in record.tiers))
+        return tuple(found) or ((session.settings.model,) if session.settings.model else ())
 
     async def _all(self, thread: str) -> list[Row]:
         if thread not in self._rows:

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
+from runtime.explain.words import plural
 from runtime.handoff.events import HandoffEvent
 from studio_tui.screens.project_view import ProjectView
 from studio_tui.turn_runner import GROUP
@@ -359,14 +360,14 @@ class HandoffScreen(ProjectView):
     async def _what_it_does(self) -> str:
         cost, models = await self.desk.costs(), ", ".join(self.desk.models) or "the models of the agents"
         lines = [
-            f"The same {cost.messages} customer messages on a fresh session.",
+            f"The same {plural(cost.messages, 'customer message')} on a fresh session.",
             f"HISTORY of the route: {self.desk.written or 'as it is'}.",
-            f"By what it took the first time: {cost.model_calls} model calls, sent to {models}.",
+            f"By what it took the first time: {plural(cost.model_calls, 'model call')}, sent to {models}.",
         ]
         if cost.tool_calls:
-            lines.append(f"Tools of the agents run LIVE: {cost.tool_calls} calls.")
+            lines.append(f"Tools of the agents run LIVE: {plural(cost.tool_calls, 'call')}.")
         if cost.remote_calls:
-            lines.append(f"Remote targets are called: {cost.remote_calls} times.")
+            lines.append(f"Remote targets are called: {plural(cost.remote_calls, 'time')}.")
         return "\n".join(lines)
 
     def _agreed(self, agreed: bool | None) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runtime.stores import open_store
+from runtime.threads import Runtime
 from studio_tui.screens.compare import CompareScreen
 from studio_tui.screens.handoff import HandoffScreen
 from studio_tui.screens.session import SessionScreen
 from studio_tui.screens.thread import ThreadScreen
+from studio_tui.studio import StudioApp
+from studio_tui.targets import project_of
 
 Studio = Any
 
@@ -261,6 +265,79 @@ async def test_a_waiting_thread_is_told_to_be_resumed(project_studio: Studio) ->
         await at.see("the waiting thread, resumed", "not applied", "copied nothing · resumed with")
         await at.press("h")
         await at.see("HISTORY is not applied to a thread that waits")
+
+
+async def test_H11_a_remote_target_is_told_to_be_elsewhere(project_studio: Studio, shop: Path, rewrite: Any) -> None:
+    async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        await reader.readexactly(length)
+        body = b'{"reply": "We have noted it elsewhere.", "values": {}, "done": false}'
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n")
+        writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answers, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        hub = shop / "agents/shop-hub.agent.abl"
+        rewrite(
+            hub, "HISTORY: full\n", f"HISTORY: full\n    ENDPOINT: http://127.0.0.1:{port}/notes\n    PROTOCOL: rest\n"
+        )
+        async with project_studio(shop, say=("I want to complain about a rude clerk",)) as at:
+            await at.see("We have noted it elsewhere.", "active · remote")
+            await at.handoff()
+            await at.see(
+                "remote", "this target is elsewhere: it can only be asked by", "copied 1 · sent 0 + the request"
+            )
+            await at.press("ctrl+r")
+            await at.see("Remote targets are called: 1 time.")
+            await at.press("escape")
+            assert at.project.beside is None
+
+
+async def test_what_is_typed_before_the_session_opens_is_kept(project_studio: Studio, shop: Path) -> None:
+    runtime = Runtime(open_store("memory:"))
+    app = StudioApp(lambda: runtime, store_url="memory:", target=str(shop))
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.main.composer.put("Hello")
+        for _ in range(2000):
+            await pilot.pause()
+            if isinstance(app.screen, SessionScreen):
+                break
+        assert isinstance(app.screen, SessionScreen)
+        await pilot.pause()
+        assert app.screen.composer.text == "Hello"
+        assert app.main.composer.text == ""
+
+
+async def test_C87_without_colour_every_mark_is_a_sign_or_a_word(
+    project_studio: Studio, shop: Path, lamp: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with project_studio(shop, say=lamp) as at:
+        await at.handoff()
+        await at.see("▐none▌", "•full", "✘ not what the author wrote", "✔ matches", "▌1 handoff", "copied = request")
+
+
+async def test_the_palette_lists_what_can_be_done(project_studio: Studio, shop: Path, lamp: Any) -> None:
+    async with project_studio(shop, say=lamp) as at:
+        await at.handoff()
+        titles = [command.title for command in at.app.get_system_commands(at.screen)]
+        assert "what-if  h" in titles
+        assert "replay beside  ^r" in titles
+
+
+def test_a_folder_of_projects_is_no_project(tmp_path: Path, shop: Path) -> None:
+    assert project_of(shop.parent) is None
+    assert project_of(shop) == shop
+    assert project_of(shop / "agents/returns.agent.abl") == shop
+    assert project_of(shop / "project.json") == shop
+    (shop / "project.json").unlink()
+    assert project_of(shop) == shop
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert project_of(empty) is None
 
 
 async def test_the_handoffs_are_gone_through_with_brackets_and_arrows(
