@@ -57,7 +57,7 @@ def turns_of(rows: Sequence[NewMessage]) -> Iterator[ImportedTurn]:
     at = number = 0
     while at < len(rows):
         row = rows[at]
-        if row.role != "assistant" or "hidden" in row.flags:
+        if row.role != "assistant" or (row.flags and ("hidden" in row.flags or "summary" in row.flags)):
             reading.pass_by(at, row)
             at += 1
             continue
