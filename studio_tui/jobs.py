@@ -34,7 +34,11 @@ class Job:
     @property
     def done(self) -> bool:
         """Whether it has ended; one that was stopped before it began has ended too."""
-        return self._over or (self._worker is not None and self._worker.is_finished)
+        worker = self._worker
+        if self._over or worker is None:
+            return self._over
+        never_began = worker.is_cancelled and not worker.is_running
+        return worker.is_finished or never_began
 
     @property
     def seconds(self) -> float:
