@@ -180,8 +180,3 @@ def _usage(attempts: Iterable[Attempt]) -> Usage:
         if attempt.usage is not None:
             total = total.plus(attempt.usage)
     return total
-
-
-def with_bodies(record: TurnRecord, bodies: Mapping[int, bytes]) -> TurnRecord:
-    """`record` with the bodies that are kept put into its steps."""
-    return replace(record, steps=tuple(replace(step, body=_body(bodies.get(step.step))) for step in record.steps))

@@ -142,7 +142,7 @@ class Loop:
             settlement = Settlement("failed", "model-error", str(error))
         except StoreError as error:
             settlement = Settlement("failed", "store-error", str(error))
-        except Exception as fault:  # noqa: BLE001  an adapter is somebody else's code; its fault must free the thread
+        except Exception as fault:  # noqa: BLE001  whatever fails in between, a fault of ours too, must free the thread
             settlement = Settlement("failed", "model-error", f"{type(fault).__name__}: {fault}")
         finally:
             timer.cancel()
