@@ -43,7 +43,7 @@ def strategy_pane(shown: Shown, choices: Sequence[str], *, narrow: bool = False)
             Span(reading.split("  ")[0] + code, "warning" if problem else "text"),
             Span("   in force  ", "muted"),
             Span(force, "title"),
-            Span(f"  {why}", "muted"),
+            Span("" if isinstance(event, ThreadResume) else f"  ({event.source})", "muted"),
         )
         written = Line("written", (_head("written"), Span(written_words(shown))), (Span(at, "muted"),), wrap=False)
         return Pane("STRATEGY", "", (written, Line("read", both, wrap=False), choice))
