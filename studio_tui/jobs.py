@@ -29,16 +29,14 @@ class Job:
     stopping: bool = False
     failed: Exception | None = None
     _worker: Worker[None] | None = None
+    _began: bool = False
     _over: bool = False
 
     @property
     def done(self) -> bool:
         """Whether it has ended; one that was stopped before it began has ended too."""
-        worker = self._worker
-        if self._over or worker is None:
-            return self._over
-        never_began = worker.is_cancelled and not worker.is_running
-        return worker.is_finished or never_began
+        never_began = self._worker is not None and self._worker.is_cancelled and not self._began
+        return self._over or never_began
 
     @property
     def seconds(self) -> float:
@@ -90,6 +88,7 @@ class Jobs:
         return [job for job in self._running.values() if not job.done]
 
     async def _run(self, job: Job, work: Work, ended: Ended | None) -> None:
+        job._began = True
         try:
             await work(job)
         except StudioError as error:
