@@ -85,16 +85,19 @@ class Asking:
         )
         return asked, turn
 
-    async def subject(self, turn: str, *, to_run: bool = True, recorded: bool = True) -> Subject:
+    async def subject(
+        self, turn: str, *, to_run: bool = True, recorded: bool = True, instead: str | None = None
+    ) -> Subject:
         """The point where a turn's request was asked (X4); with `recorded`, what its tools answered.
 
-        Without `to_run` the agent is known by its name alone. Raises UnknownTurn, BadInput for a child turn.
+        Without `to_run` the agent is known by its name alone; `instead` names the agent that will run, which a thread
+        whose seed has gone needs. Raises UnknownTurn, BadInput for a child turn.
         """
         of = await self._store.turn(turn)
         if of.kind == "child":
             raise BadInput(f"turn {turn} was delegated; run its parent {of.parent} again", field="turn")
         known = await self._store.thread(of.thread)
-        seed = self.seed_of(known) if to_run else None
+        agent, seed = self._who_answered(known, of.agent, instead) if to_run else (Agent(of.agent), None)
         opening = await read_opening(self._store, of.id)
         subject = Subject(
             known,
@@ -103,7 +106,7 @@ class Asking:
             of.request,
             of.kind,
             of.state_before,
-            self.agent_of(known, seed, of.agent) if to_run else Agent(of.agent),
+            agent,
             of.window,
             of,
             await self._before(opening),
@@ -218,6 +221,16 @@ class Asking:
                 raise BadInput(said, file=gone.file, line=gone.line, column=gone.column, field=gone.field) from None
             seed = None
         return self.agent_of(thread, seed, name), seed
+
+    def _who_answered(self, thread: Thread, name: str, instead: str | None) -> tuple[Agent, Seed | None]:
+        """The agent a turn was answered by, with the thread's seed; if they have gone, the one named instead."""
+        try:
+            seed = self.seed_of(thread)
+            return self.agent_of(thread, seed, name), seed
+        except BadInput:
+            if instead is None:
+                raise
+            return self.who_answers(thread, instead)
 
     def agent_of(self, thread: Thread, seed: Seed | None, name: str | None = None) -> Agent:
         """The agent called `name`, else the one that answers on `thread`. Raises ConfigurationError, BadInput."""

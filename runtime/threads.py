@@ -230,13 +230,14 @@ class Runtime:
         overrides = Overrides(window, agent, model, request, instructions)
         return self._streamed(lambda: self._again(turn, overrides, Changes(tools, tuple(drop), edit)))
 
-    async def subject(self, turn: str, *, to_run: bool = True) -> Subject:
+    async def subject(self, turn: str, *, to_run: bool = True, instead: str | None = None) -> Subject:
         """The point where a turn's request was asked, for many runs.
 
-        Without `to_run` it can be looked at, not run on: no agent, seed or recorded result is looked up. Raises
-        UnknownTurn, BadInput for a child turn.
+        Without `to_run` it can be looked at, not run on: no agent, seed or recorded result is looked up. `instead`
+        names the agent that will run, which a thread whose seed has gone needs. Raises UnknownTurn, BadInput for a
+        child turn.
         """
-        return await self._asking.subject(turn, to_run=to_run)
+        return await self._asking.subject(turn, to_run=to_run, instead=instead)
 
     async def subject_on(self, thread: str, text: str, *, upto: int | None = None, to_run: bool = True) -> Subject:
         """A request that was never sent, at the newest point of a thread or after row `upto`. Nothing is stored.
@@ -284,7 +285,9 @@ class Runtime:
 
     async def _again(self, turn: str, overrides: Overrides, changes: Changes) -> Asked:
         recorded = changes.tools == "recorded" or bool(changes.results)
-        return self._asking.run(await self._asking.subject(turn, recorded=recorded), overrides, changes)
+        return self._asking.run(
+            await self._asking.subject(turn, recorded=recorded, instead=overrides.agent), overrides, changes
+        )
 
     async def preview(
         self, thread: str, text: str, *, window: Window | None = None, agent: str | None = None

@@ -28,7 +28,11 @@ async def make_fork(runtime: Runtime, turn: str) -> str:
     if run.status == "running":
         raise BadInput(f"run {turn} has not ended", field="turn")
     thread = await store.fork(run.thread, run.view.upto)
-    await _copy(store, run, thread, None)
+    try:
+        await _copy(store, run, thread, None)
+    except BaseException:
+        await store.delete_thread(thread)
+        raise
     return thread
 
 
@@ -41,6 +45,16 @@ async def _copy(store: Store, run: Turn, thread: str, parent: str | None) -> Non
         state=run.state_before,
     )  # fmt: skip
     opened = await store.open_turn(new, NewMessage("user", run.request) if envelope else None)
+    try:
+        await _fill(store, run, opened)
+    except BaseException:  # a turn left open would hold the fork's place until this process ends (S7)
+        interrupted = Settlement("failed", "interrupted", "making the fork was interrupted")
+        await store.settle(opened.id, (), interrupted, state=run.state_before)
+        raise
+
+
+async def _fill(store: Store, run: Turn, opened: Turn) -> None:
+    """The journal, the delegated turns and the settlement of `run`, for its copy."""
     items = await store.items(run.id)
     settlement = next((item.body for item in items if isinstance(item.body, Settlement)), Settlement(run.status))
     bodies = {}
@@ -50,8 +64,8 @@ async def _copy(store: Store, run: Turn, thread: str, parent: str | None) -> Non
             bodies[step] = body
     await store.journal(opened.id, [item for item in items if item.kind != "settlement"], bodies=bodies)
     for child in await store.children(run.id):
-        await _copy(store, child, thread, opened.id)
-    answered = envelope and settlement.status == "completed"
+        await _copy(store, child, opened.thread, opened.id)
+    answered = run.kind == "envelope" and settlement.status == "completed"
     message = NewMessage("assistant", settlement.answer or "") if answered else None
     state = run.state_after if run.state_after is not None else run.state_before
     await store.settle(opened.id, (), settlement, message=message, state=state)

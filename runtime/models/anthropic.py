@@ -92,7 +92,7 @@ class AnthropicMessages:
         await self._connection.aclose()
 
     def _body(self, request: Request, said: Conversation) -> JsonObject:
-        body: dict[str, Json] = {"model": self._model, "max_tokens": request.limits.reserve_tokens}
+        body: dict[str, Json] = {"model": self._model, "max_tokens": max(1, request.limits.reserve_tokens)}
         if said.system:
             body["system"] = said.system
         body["messages"] = messages_of(said, self._endpoint)

@@ -111,7 +111,7 @@ async def _said_first(runtime: Runtime, asked: Asked) -> str:
     """What will be executed and sent where (X4)."""
     from runtime.subject import Overrides
 
-    subject = await runtime.subject(asked.turn)
+    subject = await runtime.subject(asked.turn, instead=asked.agent)
     plan = runtime.plan_on(subject, Overrides(asked.window, asked.agent, None, asked.request, asked.instructions))
     tools = ", ".join((*plan.tools, *plan.delegates)) or "none"
     return f"sends to {', then '.join(plan.models)}; tools that run live, on the run's own state: {tools}"

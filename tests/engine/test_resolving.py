@@ -102,3 +102,17 @@ async def test_C65_the_halves_of_a_letter_in_two_pieces_become_one_letter() -> N
     assert [event.text for event in events if isinstance(event, Streamed)] == ["a", "\U0001f600b", "c"]
     (_, answer) = await runtime.store.list_messages(thread, 2)
     assert answer.text == "a\U0001f600bc\ufffd"
+
+
+async def test_Q1_a_turn_whose_seed_is_gone_runs_again_with_an_agent_that_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("seed: mine\nabout: gone soon\nagent: notes\nmessages:\n  - user: hello\n", encoding="utf-8")
+    store = MemoryStore()
+    runtime = Runtime(store, model="offline")
+    thread = await runtime.create_thread(seed=str(path))
+    record = await runtime.send(thread, "What did I say?")
+    path.unlink()
+    later = Runtime(store, model="offline")
+    with pytest.raises(BadInput, match="mine"):
+        await later.rerun(record.turn)
+    assert (await later.rerun(record.turn, agent="notes")).status == "completed"
