@@ -89,7 +89,7 @@ class Connection:
         except httpx.TimeoutException:
             raise self._error("the request could not be sent in time", "timeout") from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as fault:
-            raise self._error(reason_of(fault), "connection") from None
+            raise self._error(_reason(fault), "connection") from None
         reply = Reply(self, response, began)
         try:
             if not 200 <= response.status_code < 300:
@@ -117,7 +117,7 @@ class Connection:
         if self._given is not None:
             return self._given
         if self._transport is None or self._loop is not loop:
-            self._transport, self._loop = open_transport(self.endpoint, self._proxy), loop
+            self._transport, self._loop = _transport(self.endpoint, self._proxy), loop
         return self._transport
 
     async def _refusal(self, reply: Reply) -> ModelError:
@@ -180,7 +180,7 @@ class Reply:
         except (httpx.HTTPError, httpx.StreamError, OSError) as fault:
             if self._finishing:
                 raise StopAsyncIteration from None
-            problem = f"the answer broke off before its end ({reason_of(fault)})"
+            problem = f"the answer broke off before its end ({_reason(fault)})"
             raise self._connection._error(problem, "cut-off") from None
         if not self._finishing:
             self._wait = self._connection.timeouts.between
@@ -203,17 +203,15 @@ class Reply:
         return f"no answer within {self._wait:g} s"
 
 
-def open_transport(endpoint: Endpoint, proxy: str | None = None, *, idle: float = 30.0) -> httpx.AsyncBaseTransport:
-    """The way to a server. `proxy` None means what the environment says, an empty text none; none stands before a
-    server on this machine. `idle` is how many seconds a quiet connection is kept. Raises ConfigurationError."""
+def _transport(endpoint: Endpoint, proxy: str | None) -> httpx.AsyncBaseTransport:
     import httpx
 
     if proxy is None:
-        proxy = read_proxy(_proxy_of_environment(endpoint) or "", field="the environment's proxy")
+        proxy = environment_proxy(endpoint)
     via = httpx.Proxy(proxy) if proxy and not endpoint.local else None
     # Reading the certificates takes 20 ms and more, and plain HTTP needs none.
     verify = endpoint.scheme == "https" or (via is not None and via.url.scheme == "https")
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=idle)
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=8, keepalive_expiry=30.0)
     return httpx.AsyncHTTPTransport(verify=verify, limits=limits, proxy=via)
 
 
@@ -226,17 +224,18 @@ def _secrets_of(proxy: str) -> tuple[str, ...]:
     return (user_info, unquote(password) or unquote(user))
 
 
-def _proxy_of_environment(endpoint: Endpoint) -> str | None:
+def environment_proxy(endpoint: Endpoint) -> str:
+    """The proxy that the environment names for this server; empty if none. Raises ConfigurationError."""
     from urllib.request import getproxies, proxy_bypass
 
     if endpoint.local or proxy_bypass(endpoint.host):
-        return None
+        return ""
     proxies = getproxies()
-    proxy = proxies.get(endpoint.scheme) or proxies.get("all")
-    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+    proxy = proxies.get(endpoint.scheme) or proxies.get("all") or ""
+    return read_proxy(proxy if "://" in proxy or not proxy else f"http://{proxy}", field="the environment's proxy")
 
 
-def reason_of(fault: BaseException) -> str:
+def _reason(fault: BaseException) -> str:
     """What the system or the library said of `fault`, from its innermost cause that says anything."""
     said = ""
     inner: BaseException | None = fault

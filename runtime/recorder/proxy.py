@@ -9,17 +9,13 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
-from runtime.errors import StudioError
-from runtime.models.connection import reason_of
 from runtime.recorder.traffic import KEPT_HEADERS, Began, Dialect, End, Ended, Passed, dialect_of
 from runtime.recorder.upstream import Upstream, end_to_end
-
-if TYPE_CHECKING:
-    import httpx
+from runtime.recorder.wire import Answer
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -95,7 +91,7 @@ class Proxy:
             content = _streamed(receive, sent) if _has_body(scope["headers"]) else _no_body(sent)
         headers = self._upstream.headers(scope["headers"], recorded=call is not None)
         relay = asyncio.ensure_future(
-            self._relay(scope["method"], self._upstream.address(path, query), headers, content, call, send)
+            self._relay(scope["method"], self._upstream.target(path, query), headers, content, call, send)
         )
         gone = asyncio.ensure_future(_gone(receive, sent))
         try:
@@ -112,42 +108,39 @@ class Proxy:
     async def _relay(
         self,
         method: str,
-        address: str,
+        target: str,
         headers: list[tuple[bytes, bytes]],
         content: bytes | AsyncIterator[bytes],
         call: _Call | None,
         send: Send,
     ) -> None:
         """Ask the upstream and pass on what comes, until its end or its failure."""
-        import httpx
-
         try:
-            response = await self._upstream.send(method, address, headers, content)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, StudioError) as fault:
+            answer = await self._upstream.send(method, target, headers, content)
+        except OSError as fault:
             await self._unreachable(fault, call, send)
             return
         try:
             if call is not None:
-                call.answers(response)
-            start = {"type": "http.response.start", "status": response.status_code}
-            await send({**start, "headers": end_to_end(response.headers.raw)})
-            async with aclosing(_bytes_of(response)) as chunks:
+                call.answers(answer)
+            await send({"type": "http.response.start", "status": answer.status, "headers": end_to_end(answer.headers)})
+            async with aclosing(answer.chunks()) as chunks:
                 async for chunk in chunks:
                     await send({"type": "http.response.body", "body": chunk, "more_body": True})
                     if call is not None:
                         call.take(chunk)
-        except (httpx.HTTPError, httpx.StreamError, OSError):
+        except OSError:
             if call is not None:
                 call.over("cut-off")
             return  # without an end: the server closes the connection, so the program sees what happened
         finally:
-            await asyncio.shield(response.aclose())
+            answer.close()
         if call is not None:
             call.over("complete")
         await send({"type": "http.response.body", "body": b""})
 
-    async def _unreachable(self, fault: BaseException, call: _Call | None, send: Send) -> None:
-        words = self._upstream.redact(f"the recorder got no answer from {self._upstream.shown}: {reason_of(fault)}")
+    async def _unreachable(self, fault: OSError, call: _Call | None, send: Send) -> None:
+        words = self._upstream.redact(f"the recorder got no answer from {self._upstream.shown}: {fault}")
         if call is not None:
             call.over("unreachable", words)
         body = json.dumps(_as_error(words, call.dialect if call else "openai-chat")).encode()
@@ -175,10 +168,11 @@ class _Call:
         self._size = 0
         self._given_up = False
 
-    def answers(self, response: httpx.Response) -> None:
+    def answers(self, answer: Answer) -> None:
         """The head of the answer has come."""
-        self._status = response.status_code
-        self._headers = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+        self._status = answer.status
+        found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}
+        self._headers = {name: found[name] for name in KEPT_HEADERS if name in found}
 
     def take(self, chunk: bytes) -> None:
         """A piece of the answer has gone through."""
@@ -238,14 +232,6 @@ async def _gone(receive: Receive, sent: asyncio.Future[None]) -> None:
     await sent
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _bytes_of(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """The body as it came over the wire, compressed if it is."""
-    stream = response.stream
-    assert hasattr(stream, "__aiter__")
-    async for chunk in stream:
-        yield chunk
 
 
 def _as_error(words: str, dialect: Dialect) -> dict[str, object]:

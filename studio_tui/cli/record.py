@@ -62,7 +62,7 @@ async def _record(upstream: Upstream, recorder: Apart, sock: socket, store: str)
     from runtime.recorder.serving import Service
     from studio_tui.cli.following import interrupts
 
-    upstream.open()
+    upstream.prepare()
     await recorder.start()
     service = Service(Proxy(upstream, recorder, told=tell), sock)
     closing: list[asyncio.Task[None]] = []

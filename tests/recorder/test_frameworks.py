@@ -1,7 +1,7 @@
 """Real agents of three frameworks through the recorder, each in an environment of its own; skipped where there is none.
 
 To run them: make an environment for each, install `openai-agents`, `pydantic-ai-slim[openai]`, or `langgraph` with
-`langchain-openai`, and name its Python in STUDIO_OPENAI_AGENTS, STUDIO_PYDANTIC_AI or STUDIO_LANGGRAPH.
+`langchain-openai`, and name its Python in TRY_OPENAI_AGENTS, TRY_PYDANTIC_AI or TRY_LANGGRAPH.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HEAD: dict[str, Any] = {"id": "x", "object": "chat.completion", "created": 1, "m
 
 def python_with(name: str) -> str:
     """The Python that has the framework; skips the test if none is named."""
-    variable = f"STUDIO_{name.upper()}"
+    variable = f"TRY_{name.upper()}"
     found = os.environ.get(variable, "")
     if not found:
         pytest.skip(f"{name} is tried in an environment of its own: name its Python in {variable}")
