@@ -5,33 +5,30 @@ No screen here. Texts that leave this file are masked (Q3).
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from runtime.abl import HistorySetting, default_setting, load_project
-from runtime.abl.project import Project, Route
-from runtime.errors import BadInput, ConfigurationError, StudioError, UnknownThread
+from runtime.abl import load_project
+from runtime.abl.project import Project
+from runtime.errors import BadInput, ConfigurationError, StudioError
 from runtime.handoff.events import (
-    FailedHandoff,
     HandoffEvent,
-    RefusedHandoff,
     SessionEvent,
     SessionThread,
     ThreadResume,
-    UnresolvedRoute,
 )
 from runtime.handoff.evidence import Evidence, what_if
 from runtime.handoff.masking import Mask
-from runtime.handoff.strategy import place_of
-from runtime.values.diagnostic import Diagnostic
-from runtime.values.messages import Message, Row, Window
+from runtime.values.messages import Window
 from runtime.values.record import TurnRecord
-from studio_tui.gathered import Knower, Reached, gathered, lines_of, secret_in_summary, source_line
+from studio_tui.conversation import models_of, read_conversation
+from studio_tui.gathered import source_line
+from studio_tui.handoff_reading import Studied, first_turn, read_handoff
 from studio_tui.masked import masked
-from studio_tui.views.handed import Answers, Joined, Shown, Tried
-from studio_tui.views.session import Entry, Happened, Problem, Spoken, UnderWay
+from studio_tui.views.handed import Answers, Shown, Tried
+from studio_tui.views.session import Entry, Problem, Spoken, UnderWay
 
 if TYPE_CHECKING:
     from runtime.handoff.replay import Cost
@@ -46,8 +43,6 @@ ELSEWHERE = "this target is elsewhere: it can only be asked by a message"
 
 _WORST_FIRST = ("error", "warning", "info")
 
-Studied: TypeAlias = "HandoffEvent | ThreadResume"
-
 
 @dataclass(eq=False, slots=True)
 class Beside:
@@ -57,7 +52,6 @@ class Beside:
     session: Session
     written: str
     event: Studied | None
-    answer: str | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -86,7 +80,6 @@ class ProjectDesk:
     _newest: int = 0
     _began: Project | None = None
     _evidence: Evidence | None = None
-    _rows: dict[str, list[Row]] = field(default_factory=dict)
     _asked: dict[tuple[str, int, str], tuple[str | None, str]] = field(default_factory=dict)
 
     # The files
@@ -166,9 +159,8 @@ class ProjectDesk:
         if session is None:
             self.entries = ()
             return
-        self._rows.clear()
-        self.entries = _in_order(await self._spoken(session), self.events)
-        self.models = await self._models(session)
+        self.entries = await read_conversation(self.runtime, session, self.events)
+        self.models = await models_of(self.runtime, session)
         newest = self.handoffs[-1].n if self.handoffs else 0
         if newest > self._newest:
             self._newest = newest
@@ -182,8 +174,8 @@ class ProjectDesk:
     @property
     def events(self) -> tuple[SessionEvent, ...]:
         """What happened between the agents, masked."""
-        session = self.session
-        return tuple(masked(one, session.mask) for one in session.events) if session is not None else ()
+        mask = self._mask
+        return tuple(masked(one, mask) for one in self.session.events) if self.session is not None else ()
 
     @property
     def handoffs(self) -> tuple[Studied, ...]:
@@ -200,10 +192,6 @@ class ProjectDesk:
         """How many messages the customer has said."""
         return sum(isinstance(one, Spoken) and one.row.role == "user" for one in self.entries)
 
-    def agent_of(self, thread: str) -> str:
-        """The agent of a thread of the session; the thread itself if it is none of it."""
-        return next((one.agent for one in self.threads if one.id == thread), thread)
-
     # The handoff under study
 
     async def choose(self, n: int) -> None:
@@ -215,7 +203,8 @@ class ProjectDesk:
             self.beside, self.typed = None, ()
             self.answers = Answers(self.answers.question)
         self.chosen = n
-        await self._explain()
+        assert self.session is not None
+        self.shown, self._evidence = await read_handoff(self.runtime, self.session, self.folder, n)
         remote = isinstance(event, HandoffEvent) and event.remote
         if self.answers.in_force is None:
             answers = await self._with_costs(self.answers)
@@ -312,7 +301,7 @@ class ProjectDesk:
         if self.beside is None or self.shown is None or self.session is None:
             raise BadInput("nothing stands beside it: ^r replays the same messages first")
         here = self.shown.first
-        there = await self._first(self.beside.session, self.beside.event)
+        there = await first_turn(self.runtime, self.beside.session, self.beside.event)
         if here is None or there is None:
             raise BadInput("one of the two has no first turn here")
         return here, there
@@ -347,36 +336,6 @@ class ProjectDesk:
         self.entries, self.under_way, self._evidence = (), None, None
         self.answers, self._newest = Answers(QUESTION), 0
 
-    async def _explain(self) -> None:
-        """Read all that explains the event under study."""
-        session = self.session
-        assert session is not None
-        raw = next(
-            one for one in session.events if one.n == self.chosen and isinstance(one, HandoffEvent | ThreadResume)
-        )
-        self._evidence = await session.evidence(raw) if isinstance(raw, HandoffEvent) else None
-        rows = list(self._evidence.rows) if self._evidence is not None else await self._all(raw.caller_thread)
-        route = _route_at(session.project, raw.route, raw.caller)
-        joined = await self._joined(raw, rows)
-        knowers = await self._knowers(raw)
-        lines = lines_of(route, self.folder) if route is not None else {}
-        mask = session.mask
-        copied = _copied(raw, rows)
-        reached = Reached(copied, joined, raw.carried, lines)
-        self.shown = Shown(
-            masked(raw, mask),
-            tuple(masked(row, mask) for row in rows),
-            {one.id: one.agent for one in session.threads},
-            tuple(masked(one, mask) for one in joined),
-            masked(await self._first(session, raw), mask),
-            route,
-            _about_history(session.project, raw),
-            _default_of(session),
-            gathered(knowers, reached, session.project, mask),
-            next((at for name, at in lines.items() if name in raw.carried.passed), ""),
-            secret_in_summary(raw.carried.summary, knowers),
-        )
-
     async def _said_again(self) -> Session:
         """A fresh session of the project as it is written now, in which the customer says the same."""
         from runtime.handoff.session import Session
@@ -397,38 +356,6 @@ class ProjectDesk:
             if not (await session.say(text)).completed:
                 break
         return session
-
-    async def _first(self, session: Session, event: Studied | None) -> TurnRecord | None:
-        """The target's first turn after a handoff, masked."""
-        turn = event.first_turn if isinstance(event, HandoffEvent) else None
-        if turn is None:
-            return None
-        return masked(await self.runtime.record(turn, bodies=False), session.mask)
-
-    async def _joined(self, event: Studied, rows: Sequence[Row]) -> list[Joined]:
-        """The copies that do not stand in the caller's thread: what children handled, by `full`."""
-        if isinstance(event, ThreadResume):
-            return []
-        known = {place_of(event.caller_thread, row) for row in rows if isinstance(row, Message)}
-        found: list[Joined] = []
-        for thread, seq in event.rows:
-            if (thread, seq) in known:
-                continue
-            for row in await self.runtime.store.rows(thread, seq, seq):
-                if isinstance(row, Message):
-                    found.append(Joined(self.agent_of(thread), row))
-        return found
-
-    async def _knowers(self, event: Studied) -> list[Knower]:
-        """The caller and its children, each with what it knows."""
-        children = event.children if isinstance(event, HandoffEvent) else ()
-        found: list[Knower] = []
-        for thread in (event.caller_thread, *(one.thread for one in children)):
-            try:
-                found.append(Knower(self.agent_of(thread), (await self.runtime.store.thread(thread)).state))
-            except UnknownThread:
-                continue
-        return found
 
     async def _ask(self, session: Session, event: Studied, question: str) -> tuple[str | None, str]:
         """The answer of a target, or why there is none; the same question on the same rows is asked once."""
@@ -452,84 +379,3 @@ class ProjectDesk:
     async def _with_costs(self, answers: Answers) -> Answers:
         cost = await self.costs()
         return replace(answers, messages=cost.messages, calls=cost.model_calls, remote=cost.remote_calls)
-
-    async def _spoken(self, session: Session) -> list[Spoken]:
-        """Every row where it was first stored, oldest first; a trigger that was not copied is the caller's alone."""
-        first_turns = {one.first_turn for one in session.events if isinstance(one, HandoffEvent)}
-        found: list[Spoken] = []
-        for thread in session.threads:
-            for row in await self._all(thread.id):
-                if not isinstance(row, Message) or row.origin is not None:
-                    continue
-                if row.role == "user" and row.turn in first_turns and row.turn is not None:
-                    continue
-                found.append(Spoken(masked(row, session.mask), thread.id, thread.agent))
-        return sorted(found, key=lambda one: one.row.id)
-
-    async def _models(self, session: Session) -> tuple[str, ...]:
-        """The models that answered the newest turn of each thread; before any turn, the one given for the session."""
-        found: dict[str, None] = {}
-        for thread in session.threads:
-            for turn in await self.runtime.store.turns(thread.id, runs=False, limit=1):
-                record = await self.runtime.record(turn.id, bodies=False)
-                found.update(dict.fromkeys(one.model for one in record.tiers))
-        return tuple(found) or ((session.settings.model,) if session.settings.model else ())
-
-    async def _all(self, thread: str) -> list[Row]:
-        if thread not in self._rows:
-            store = self.runtime.store
-            self._rows[thread] = await store.rows(thread, 1, await store.length(thread))
-        return self._rows[thread]
-
-
-def _default_of(session: Session) -> HistorySetting | None:
-    """The project's default for HISTORY, or the one given for the session (H5)."""
-    given = session.settings.history_default
-    return session.project.history_default if given is None else default_setting(given, "--history-default")
-
-
-def _copied(event: Studied, rows: Sequence[Row]) -> list[Row]:
-    if isinstance(event, ThreadResume):
-        return []
-    places = set(event.rows)
-    return [row for row in rows if isinstance(row, Message) and place_of(event.caller_thread, row) in places]
-
-
-def _route_at(project: Project, place: str, caller: str) -> Route | None:
-    """The route that was written at FILE:LINE."""
-    agent = project.agents.get(caller)
-    return next((one for one in (agent.routes if agent is not None else ()) if one.place == place), None)
-
-
-def _about_history(project: Project, event: Studied) -> tuple[Diagnostic, ...]:
-    """The diagnostics about the route's HISTORY: at its line, or in the lines of its block."""
-    file, _, line = event.written_at.rpartition(":")
-    if not line.isdigit() or event.written is None:
-        return ()
-    near = range(int(line), int(line) + 3)
-    codes = ("W330", "W331", "W332", "W333")
-    return tuple(one for one in project.diagnostics if one.file == file and one.line in near and one.code in codes)
-
-
-def _in_order(spoken: Sequence[Spoken], events: Sequence[SessionEvent]) -> tuple[Entry, ...]:
-    """What was said, with what happened in its place: after the last row of the turn it happened in, but what was
-    refused or failed before the answer that came of it. Conditions without a value are told by the events alone."""
-    before: dict[str, list[Happened]] = {}
-    after: dict[str, list[Happened]] = {}
-    for number, event in enumerate(events, start=1):
-        if not isinstance(event, UnresolvedRoute):
-            where = before if isinstance(event, RefusedHandoff | FailedHandoff) else after
-            where.setdefault(event.turn, []).append(Happened(event, number))
-    last = {one.row.turn: at for at, one in enumerate(spoken) if one.row.turn is not None}
-    found: list[Entry] = []
-    for at, one in enumerate(spoken):
-        turn = one.row.turn
-        ends = turn is not None and last[turn] == at
-        if ends and one.row.role != "user":
-            found.extend(before.pop(turn or "", ()))
-        found.append(one)
-        if ends:
-            found.extend(before.pop(turn or "", ()))
-            found.extend(after.pop(turn or "", ()))
-    found.extend(happened for left in (before, after) for each in left.values() for happened in each)
-    return tuple(found)
