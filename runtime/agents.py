@@ -159,7 +159,7 @@ def agents_beside(folder: Path | None, *, skip: Path | None = None) -> Find:
         for place in (folder, folder / "agents") if folder else ():
             path = inside(place, name, ".yaml")
             if path.is_file() and not (skip and skip.exists() and path.samefile(skip)):
-                return _named(path, name)
+                return _named(path, name, shipped=place.resolve().is_relative_to(shipped_folder().resolve()))
         path = inside(shipped_folder() / "agents", name, ".yaml")
         return _named(path, name, shipped=True) if path.is_file() else None
 

@@ -63,7 +63,7 @@ class StudioApp(App[None]):
         for theme in themes.THEMES:
             self.register_theme(theme)
         self.theme = themes.wanted()
-        self.desk = Desk(open_runtime)
+        self.desk = Desk(open_runtime, opening=target is not None or seed is not None)
         self.desk.window = None if window is None else read_window(window, field="--window")
         self.jobs = Jobs(self)
         self.runner = TurnRunner(self.desk, self.jobs, self._told)
@@ -87,7 +87,8 @@ class StudioApp(App[None]):
     @property
     def other_job(self) -> Job | None:
         """Other work that a person waits for."""
-        return next((job for job in self.jobs.running() if job.group not in (GROUP, "ahead")), None)
+        others = (job for job in self.jobs.running() if job.group != GROUP and not job.group.startswith("ahead"))
+        return next(others, None)
 
     @property
     def runs_something(self) -> bool:
@@ -144,6 +145,7 @@ class StudioApp(App[None]):
             gc.enable()
 
     async def _go(self, place: Place) -> None:
+        self.desk.opening = place.thread is not None
         if place.project is not None or place.session is not None:
             await self._open_project(place)
             return

@@ -11,7 +11,6 @@ from runtime.values.messages import Window
 from runtime.values.record import TurnRecord
 from studio_tui.screens.dialog import Dialog
 from studio_tui.widgets.head_line import model_in_words
-from studio_tui.widgets.pieces import Pieces, keys_row
 
 if TYPE_CHECKING:
     from runtime.threads import RunPlan
@@ -32,8 +31,8 @@ class Confirm(Dialog[bool]):
         super().__init__(title, words)
         self._yes = yes
 
-    def on_mount(self) -> None:
-        self.query_one(".keys", Pieces).rows = (keys_row((("⏎", self._yes, "agree"), ("esc", "no", "leave"))),)
+    def keys(self) -> tuple[tuple[str, str, str], ...]:
+        return (("⏎", self._yes, "agree"), ("esc", "no", "leave"))
 
     def action_agree(self) -> None:
         self.dismiss(True)

@@ -87,7 +87,11 @@ class Dialog(ModalScreen[T | None], Generic[T]):
 
     def on_mount(self) -> None:
         """Write the keys at the foot."""
-        self.query_one(".keys", Pieces).rows = (keys_row(self.KEYS),)
+        self.query_one(".keys", Pieces).rows = (keys_row(self.keys()),)
+
+    def keys(self) -> tuple[tuple[str, str, str], ...]:
+        """The keys at the foot, as (key, word, action)."""
+        return self.KEYS
 
     def say(self, problem: str, style: str = "$text-error") -> None:
         """Show what is wrong, or what was done; empty takes it away."""

@@ -93,7 +93,7 @@ def _errors(path: Path) -> list[Diagnostic]:
 
 def _tell(studio: StudioApp, place: FilePlace, problems: Sequence[Diagnostic]) -> None:
     """What is wrong, where; the editor opens again at the first problem."""
-    lines = [f"line {one.line or '?'}: {one.message}" for one in problems[:SHOWN]]
+    lines = [f"line {one.line or '?'}: {_told(one)}" for one in problems[:SHOWN]]
     if len(problems) > SHOWN:
         lines.append(f"and {len(problems) - SHOWN} more")
     words = "\n".join([str(place.path), "", *lines, "", "Nothing was reseeded; the file stays as you wrote it."])
@@ -102,11 +102,15 @@ def _tell(studio: StudioApp, place: FilePlace, problems: Sequence[Diagnostic]) -
         if agreed:
             _edit(studio, replace(place, line=problems[0].line or place.line), copied=True)
         else:
-            studio.main.say(f"{place.path.name}: {problems[0].message}", "$text-error")
+            studio.main.say(f"{place.path.name}: {_told(problems[0])}", "$text-error")
 
     studio.push_screen(
         Confirm(f"{len(problems)} problem{'s' if len(problems) > 1 else ''}", words, "edit again"), answered
     )
+
+
+def _told(problem: Diagnostic) -> str:
+    return f"{problem.field} {problem.message}" if problem.field else problem.message
 
 
 def _content(path: Path) -> bytes | None:

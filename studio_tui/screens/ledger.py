@@ -16,6 +16,7 @@ from runtime.values.messages import Row
 from studio_tui.screens.dialog import Dialog
 from studio_tui.views.ledger import ledger_pane
 from studio_tui.widgets.lines import LinesPane
+from studio_tui.widgets.pieces import MUTED
 
 
 class LedgerDialog(Dialog[int]):
@@ -53,7 +54,11 @@ class LedgerDialog(Dialog[int]):
         found = self.narrowed(typed)
         rows = self._rows
         self.query_one(LinesPane).show(lambda folds: ledger_pane(found, rows, typed))
-        self.say("" if found else f"no message and nothing that was never stored says {typed!r}")
+        count = len(self.query_one(LinesPane).pane.lines) // 2
+        if found:
+            self.say(f"{count:,} entr{'y' if count == 1 else 'ies'}", MUTED)
+        else:
+            self.say(f"no message and nothing that was never stored says {typed!r}")
 
     def narrowed(self, typed: str) -> tuple[Account, ...]:
         """The accounts that the words leave: several names of reasons narrow one after the other."""

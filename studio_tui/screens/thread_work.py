@@ -125,12 +125,12 @@ class ThreadWork(ThreadScreen):
         history = next((line for line in pane.pane.lines if line.id == "section:history"), None)
         if history is not None and history.fold == "closed":
             pane.fold("section:history")
+        self._paint_context()  # with the rows that were just read: where ranges begin depends on them
         for line in pane.pane.lines:
             kind, _, span = line.id.partition(":")
             first, _, last = span.partition("-")
             if kind == "out" and first.isdigit() and last.isdigit() and int(first) <= seq <= int(last):
                 if line.fold == "closed":
-                    self._paint_context()
                     pane.fold(line.id)
                 return
 

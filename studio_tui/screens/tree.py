@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from runtime.errors import ForksRemain
+from runtime.explain.words import plural
 from runtime.stores import Store, Thread
 from studio_tui.jobs import Job, sentence
 from studio_tui.screens.ask_line import AskLine
@@ -152,13 +153,14 @@ async def ask_deletion(studio: StudioApp, thread: str, then: Callable[[Sequence[
     turns = sum([len(await store.turns(one.id, runs=False)) for one in family])
     rows = sum(one.length - (one.forked_at or 0) for one in family)
     forks = [one.name or one.id for one in family[1:]]
+    name = f" ({family[0].name})" if family[0].name else ""
     words = [
-        f"Thread {thread}{f' ({family[0].name})' if family[0].name else ''} with {rows:,} messages of its own, "
-        f"{turns:,} turns, their re-runs and experiments is deleted for good.",
+        f"Deleted for good: thread {thread}{name}, {plural(rows, 'message')}, {plural(turns, 'turn')}, their re-runs "
+        "and experiments."
     ]
     if forks:
-        words += ["", f"It is the base of {len(forks)} forks, which are deleted too: {', '.join(forks[:10])}"
-                  + (" …" if len(forks) > 10 else "")]  # fmt: skip
+        named = ", ".join(forks[:10]) + (" …" if len(forks) > 10 else "")
+        words += ["", f"{plural(len(forks), 'fork')} of it read its messages and are deleted too: {named}"]
 
     def answered(agreed: bool | None) -> None:
         if not agreed:

@@ -300,7 +300,7 @@ async def test_Q4_an_export_does_not_leave_its_folder(bench: Bench, tmp_path: Pa
         await at.type("out.exe")
         await at.press("enter")
         await at.see("the name's end says the format")
-        assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_typed_request_is_swept_before_it_is_sent(bench: Bench) -> None:
