@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def head_of(desk: Desk, store: str) -> Head:
     """The path to what is studied, the agent, the models."""
     if desk.thread is None:
-        return Head((), "", (), store)
+        return Head(("opening …",) if desk.opening else (), "", (), store)
     name = desk.thread.name or (desk.seed.name if desk.seed else "")
     path = [name] if name else []
     path.append(f"thread {desk.thread.id}")
@@ -66,7 +66,7 @@ def budget_of(desk: Desk) -> Budget | None:
 def composer_title(desk: Desk) -> str:
     """What sending would do."""
     if desk.thread is None:
-        return "ASK  open a thread, a seed or a file first (^o)"
+        return "ASK  opening …" if desk.opening else "ASK  open a thread, a seed or a file first (^o)"
     if desk.session is not None:
         return f"ASK  as the customer, in session {desk.session}"
     return f"ASK  as the next turn of {desk.thread.id}, window {desk.next_window}"
