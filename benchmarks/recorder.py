@@ -29,7 +29,7 @@ WARM = 300
 CALLS = 1_000
 """Calls over which memory may not grow, and those before them: what is kept for speed is full then."""
 
-MOST_GROWN = 8 * 1024
+MOST_GROWN = 4 * 1024
 """KiB: what is kept of a call's messages is 16 bytes each; a request kept whole would be 60 KiB, a thousand times."""
 
 INSTRUCTIONS = "Answer the questions about the draft in one sentence. " * 1_000

@@ -24,7 +24,7 @@ class Known:
 
     `keys` are those of its rows, by seq from 1; `last` the seqs the program had at its last call, in its order, the
     answer last. `answers` are the rows that a recorded call brought. `newest` is the newest of `last`, `instructions`
-    what led the last call. `front` is the newest turn with the seqs of its history.
+    the hash of what led the last call. `front` is the newest turn with the seqs of its history.
     """
 
     id: str
@@ -32,7 +32,7 @@ class Known:
     last: list[int] = field(default_factory=list)
     answers: set[int] = field(default_factory=set)
     newest: NewMessage | None = None
-    instructions: str = ""
+    instructions: int = 0
     front: tuple[str, tuple[int, ...]] | None = None
     turn: OpenTurn | None = None
     lost: int = 0
@@ -81,7 +81,7 @@ def join(sent: Sent, threads: Iterable[Known]) -> Joined | None:
 
 
 def _rank(sent: Sent, matched: int, joined: Joined) -> tuple[int, bool, bool]:
-    return matched, joined.how == "goes-on", joined.thread.instructions == sent.instructions
+    return matched, joined.how == "goes-on", joined.thread.instructions == hash(sent.instructions)
 
 
 class _Candidate:

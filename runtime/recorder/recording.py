@@ -160,7 +160,11 @@ class Recording:
             if turn is not None:
                 await self._close(known, turn, [sent.rows[at] for at in tail], "the next request came before an answer")
             known, turn, seqs = await self._open(known, sent, placed.seqs)
-        known.last, known.newest, known.instructions = seqs, sent.rows[-1] if sent.rows else None, sent.instructions
+        known.last, known.newest, known.instructions = (
+            seqs,
+            sent.rows[-1] if sent.rows else None,
+            hash(sent.instructions),
+        )
         turn.call = began.call
         self._calls[began.call] = Flight(known.id, turn.id, turn.step + 1, sent, parts_of(sent), began.secrets)
         self.written.pop(known.id, None)
