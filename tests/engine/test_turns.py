@@ -430,3 +430,20 @@ async def test_the_events_of_a_turn_tell_its_journal_in_order(bench: Benches) ->
     ]
     assert sum(isinstance(event, CallBegan) for event in told) == 1
     assert told[-1].record == await desk.runtime.record(told[0].turn.id)
+
+
+async def test_M1_a_model_is_given_everything_of_a_step_and_holds_no_state(bench: Benches) -> None:
+    model = Steps(calls("look"), says("done"))
+    desk = bench(model, agent(tools=("look",), instructions="Be brief.", state_views=("tone",)), tools=[look])
+    thread = await desk.runtime.create_thread(agent="a", state={"tone": "plain"})
+    record = await desk.runtime.send(thread, "go")
+    first, second = model.requests
+    assert [section.name for section in first.sections] == ["instructions", "state", "history", "request"]
+    assert (first.brief, first.transcript, [tool.name for tool in first.tools]) == ("go", (), ["look"])
+    assert (first.limits.context_tokens, first.limits.reserve_tokens) == (8192, 1024)
+    assert [(request.turn, request.step, request.tier) for request in model.requests] == [
+        (record.turn, 1, 1),
+        (record.turn, 2, 1),
+    ]
+    assert second.sections == first.sections
+    assert [type(item) for item in second.transcript] == [AssistantStep, ToolResults]

@@ -155,3 +155,15 @@ async def test_H11_the_clinics_billing_office_is_elsewhere(open_desk: Open, serv
     assert (await desk.store.state(desk.session.id))["invoice_state"] == "paid"
     said = await desk.say("another invoice")
     assert said.replies == ("The billing office cannot be reached. Please call again tomorrow.",)
+
+
+async def test_H1_a_handoff_copies_rows_once_and_each_copy_keeps_its_origin(open_desk: Open) -> None:
+    desk = await open_desk(SEEDS / "retail")
+    await desk.say("Hello there", "I bought a lamp last week", "I have to complain about a rude clerk")
+    caller = desk.thread_of("Retail_Hub")
+    copies = [row for row in await desk.messages("Complaint_Agent") if row.origin is not None]
+    assert [(row.origin.thread, row.origin.seq) for row in copies] == [(caller, seq) for seq in range(1, 6)]
+    before = len(copies)
+    await desk.say("An apology would do")
+    after = [row for row in await desk.messages("Complaint_Agent") if row.origin is not None]
+    assert len(after) == before == desk.handoff.copied
