@@ -12,7 +12,7 @@ from pathlib import Path
 from runtime.calls import Answers, Recorded, Stubbed
 from runtime.engine import Asked
 from runtime.errors import BadInput
-from runtime.plan import IMPORTED, PLAIN, Resolver, stamp_of
+from runtime.plan import IMPORTED, PLAIN, RECORDED, Resolver, stamp_of
 from runtime.records import read_opening, read_record, selected_before
 from runtime.source import Source
 from runtime.stores import NewTurn, Store, Thread
@@ -29,7 +29,7 @@ from runtime.subject import (
 from runtime.values.agent import Agent
 from runtime.values.json import JsonObject, clean
 from runtime.values.messages import Message, NewMessage, Window, read_window
-from runtime.values.record import ContextItem, Turn
+from runtime.values.record import ContextItem, ContextRecord, Turn
 from runtime.values.request import Attachment
 from runtime.values.seed import Seed
 
@@ -99,6 +99,8 @@ class Asking:
         known = await self._store.thread(of.thread)
         agent, seed = self._who_answered(known, of.agent, instead) if to_run else (Agent(of.agent), None)
         opening = await read_opening(self._store, of.id)
+        if agent.name == RECORDED and opening is not None:
+            agent = _as_opened(agent, opening.context)
         subject = Subject(
             known,
             seed,
@@ -235,9 +237,10 @@ class Asking:
     def agent_of(self, thread: Thread, seed: Seed | None, name: str | None = None) -> Agent:
         """The agent called `name`, else the one that answers on `thread`. Raises ConfigurationError, BadInput."""
         wanted = name or thread.agent or (seed.agent if seed else "")
-        if thread.origin == "imported" and wanted in ("", IMPORTED):
+        if thread.about is not None and wanted in ("", IMPORTED, RECORDED):
             if thread.id not in self._imported:
-                self._imported[thread.id] = imported_agent(thread)
+                recorded = thread.about.get("recorder") is True
+                self._imported[thread.id] = recorded_agent(thread) if recorded else imported_agent(thread)
             return self._imported[thread.id]
         return self._resolver.agent(wanted, seed)
 
@@ -275,6 +278,23 @@ def imported_agent(thread: Thread) -> Agent:
     tools = thread.about.get("tools") if thread.about else None
     schemas = tuple(tool for tool in tools if isinstance(tool, Mapping)) if isinstance(tools, list | tuple) else ()
     return replace(PLAIN, name=IMPORTED, tool_schemas=schemas)
+
+
+def recorded_agent(thread: Thread) -> Agent:
+    """The agent that answers on a recorded thread unless another is named: what the program's first call told of it,
+    its instructions and its tools (which are never run), and everything that is stored."""
+    agent = imported_agent(thread)
+    told = (thread.about or {}).get("instructions")
+    return replace(agent, name=RECORDED, window="all", instructions=told if isinstance(told, str) else "")
+
+
+def _as_opened(agent: Agent, context: ContextRecord) -> Agent:
+    """The agent of a recorded turn: the instructions and the tools that its own call sent."""
+    instructions = context.section("instructions")
+    tools: list[JsonObject] = [
+        {"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in context.tools
+    ]
+    return replace(agent, instructions=instructions.text if instructions else "", tool_schemas=tuple(tools))
 
 
 def _answers(subject: Subject, changes: Changes) -> Answers | None:

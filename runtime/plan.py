@@ -32,7 +32,8 @@ PLAIN = Agent("plain", shipped=True)
 """The agent of a thread that names none: no instructions, no tools, the offline model."""
 
 IMPORTED = "imported"
-"""The name of the agent of turns that were not run here."""
+RECORDED = "recorded"
+"""The names of the agents of turns that were not run here: read from a file, and recorded as they happened."""
 
 
 Settings: TypeAlias = "ModelSettings | Callable[[], ModelSettings] | None"

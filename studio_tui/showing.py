@@ -39,7 +39,12 @@ def windows_of(desk: Desk) -> Windows:
         return Windows(None, desk.next_window, stored, request=True, coming=True)
     stored = record.context.stored if record.context else 0
     laid = None if desk.window is None else desk.window
-    return Windows(record.window, laid, stored, request=_has_request(record))
+    told = ""
+    if record.origin == "recorded" and record.context is not None:
+        from runtime.recorder.words import sent_words
+
+        told = sent_words(record.context)
+    return Windows(record.window, laid, stored, request=_has_request(record), told=told)
 
 
 def budget_of(desk: Desk) -> Budget | None:

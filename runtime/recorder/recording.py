@@ -10,6 +10,7 @@ from typing import Final
 from runtime.errors import ThreadBusy
 from runtime.leases import Leases
 from runtime.models.endpoint import Redactor
+from runtime.plan import RECORDED
 from runtime.recorder.aligning import key_of, place
 from runtime.recorder.contexts import about_of, context_of, title_of
 from runtime.recorder.joining import Joined, Known, join, rewritten, seqs_of
@@ -22,9 +23,6 @@ from runtime.stores import NewThread, NewTurn, Store
 from runtime.stores.owner import this_process
 from runtime.values.messages import Message, NewMessage, tool_call_part
 from runtime.values.record import ContextItem, JournalItem, Part, Settlement
-
-RECORDED: Final = "recorded"
-"""What recorded turns name as their agent: which it was, the traffic does not say."""
 
 HOLD_SECONDS: Final = 10.0
 """How long a turn whose call failed waits for the program to try again, before it settles `failed`."""

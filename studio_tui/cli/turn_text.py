@@ -39,6 +39,10 @@ def _head(record: TurnRecord) -> str:
 
 
 def _told_apart(record: TurnRecord) -> Iterator[str]:
+    if record.origin == "recorded" and record.context is not None:
+        from runtime.recorder.words import program_words, sent_words
+
+        yield from (sent_words(record.context), *program_words(record.context))
     if record.origin == "imported":
         from runtime.transcripts.turns import INFERRED, RECORDED
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from runtime.explain import WhatIf, overflow_words, ranges, settlement, state_changed_since, turn_name
 from runtime.explain.accounts import never_stored
+from runtime.recorder.words import program_words, sent_words
 from runtime.values.messages import Row, Window
 from runtime.values.record import ContextItem, ContextRecord, SectionRecord, TurnRecord
 from runtime.values.request import SectionName
@@ -184,7 +185,9 @@ def _provenance(view: _View) -> Iterator[Line]:
     blame = overflow_words(record)
     if blame is not None:
         yield Line("overflow", (Span(f"! {blame}", "warning"),), indent=1, hang=2, kind="note", copy=blame)
-    if record.origin != "run":
+    if record.origin == "recorded":
+        yield from _program(view.context)
+    elif record.origin != "run":
         words = "messages as in the file; where each turn begins, tokens and in≥ are inferred"
         yield Line("provenance", (Span(f"{record.origin}: {words}", "reason"),), indent=1, kind="note")
     if record.layout == "messages":
@@ -197,6 +200,13 @@ def _provenance(view: _View) -> Iterator[Line]:
         if record.view.edit:
             words += f", with other text in {ranges(sorted(record.view.edit))}"
         yield Line("view", (Span(f"{words}; the thread does not change", "reason"),), indent=1, kind="note")
+
+
+def _program(context: ContextRecord) -> Iterator[Line]:
+    """What a recorded program did with its messages between two calls."""
+    yield Line("provenance", (Span(sent_words(context), "reason"),), indent=1, kind="note")
+    for number, words in enumerate(program_words(context)):
+        yield Line(f"program:{number}", (Span(f"! {words}", "warning"),), indent=1, hang=2, kind="note", copy=words)
 
 
 def _heading(view: _View, id: str, name: str, right: Span, extra: tuple[Span, ...] = ()) -> Line:

@@ -22,6 +22,8 @@ class Windows:
     stored: int | None = None
     request: bool = True
     coming: bool = False
+    told: str = ""
+    """What is said of the window that was sent, in place of what its number means (a recorded turn has none)."""
 
     @property
     def shown(self) -> Window:
@@ -79,6 +81,8 @@ class WindowBar(Pieces):
         now = self.windows
         if now.stored is None:
             return ""
+        if now.told and now.what_if is None:
+            return now.told.removeprefix("recorded: ") if brief else now.told
         from runtime.explain import window_words
 
         words = window_words(now.shown, now.stored, has_request=now.request)
