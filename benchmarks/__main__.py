@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-SCRIPTS = ("store", "turn", "wire", "recorder", "handoff", "startup", "studio", "experiments")
+SCRIPTS = ("store", "turn", "wire", "recorder", "handoff", "startup", "studio", "experiments", "transcripts")
 
 
 def main() -> int:

@@ -56,7 +56,7 @@ def add(
         return False
     as_role: Role = "user" if spoken == "user" else "assistant" if spoken == "assistant" else "system"
     content = message.get("content")
-    if not join and not flags and _added_simply(rows, as_role, content, source):
+    if not join and not flags and add_simply(rows, as_role, content, source):
         return True
     said, results = Said(), 0
     for entry in [content] if isinstance(content, str) else seq(content):
@@ -69,6 +69,40 @@ def add(
         rows.extend_last(said)
     elif not results or not said.empty:
         rows.add(as_role, said, source=source, flags=flags)
+    return True
+
+
+def add_simply(rows: Rows, role: Role, content: object, source: str) -> bool:
+    """What most records of long sessions hold, texts and calls or one result, without the detours of the rest.
+
+    False for anything else, of which nothing was added then.
+    """
+    if type(content) is str:
+        rows.tell(role, content, source)
+        return True
+    if type(content) is not list or not content:
+        return False
+    texts: list[str] = []
+    made: list[dict[str, object]] = []
+    for held in content:
+        if type(held) is not dict:
+            return False
+        kind = held.get("type")
+        if kind == "text" and type(text := held.get("text")) is str and not held.get("citations"):
+            texts.append(text)
+        elif kind == "tool_use":
+            made.append(held)
+        elif kind == "tool_result" and len(content) == 1 and type(text := held.get("content")) is str:
+            rows.result(held.get("tool_use_id"), None, text, source=source, error=held.get("is_error") is True)
+            return True
+        else:
+            return False
+    text = texts[0] if len(texts) == 1 else "\n".join(texts)
+    if made:
+        calls = [rows.call(held.get("id"), held.get("name"), held.get("input")) for held in made]
+        rows.say_calls(role, text, calls, source=source)
+    else:
+        rows.tell(role, text, source)
     return True
 
 
@@ -98,25 +132,6 @@ def block(rows: Rows, said: Said, entry: object) -> None:
             rows.media(said, "image" if kind == "image" else "file", ref, source.get("media_type"), held.get("title"))
         case other:
             rows.lose(f"content block {other[:40]!r}", "not known here")
-
-
-def _added_simply(rows: Rows, role: Role, content: object, source: str) -> bool:
-    """What most records of long sessions hold, one block of a usual kind, without the detours of the general case."""
-    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
-        held = content[0]
-        kind = held.get("type")
-        if kind == "text" and not held.get("citations"):
-            content = held.get("text")
-        elif kind == "tool_use":
-            rows.say_calls([rows.call(held.get("id"), held.get("name"), held.get("input"))], source=source, role=role)
-            return True
-        elif kind == "tool_result" and type(text := held.get("content")) is str:
-            rows.result(held.get("tool_use_id"), None, text, source=source, error=held.get("is_error") is True)
-            return True
-    if type(content) is not str:
-        return False
-    rows.say(role, content, source=source)
-    return True
 
 
 def _result(rows: Rows, held: Mapping[str, object], source: str) -> None:

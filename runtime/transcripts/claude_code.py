@@ -72,7 +72,7 @@ class Session:
             reading = _Reading(rows)
             for number, (value, source) in enumerate(self.records()):
                 if self.tree.part_of(number) == part and number not in dropped:
-                    reading.add(obj(value), source)
+                    reading.add_record(obj(value), source)
         if dropped:
             rows.lose("message of an abandoned branch", "edited or rewound: another branch goes on", len(dropped))
         if self.twice:
@@ -96,7 +96,7 @@ class Session:
         for number, (value, source) in enumerate(self.records()):
             part = self.tree.part_of(number)
             if part >= 0 and number not in dropped:
-                readings[part].add(obj(value), source)
+                readings[part].add_record(obj(value), source)
         self._counted |= {part: reading.rows for part, reading in readings.items()}
 
 
@@ -111,20 +111,32 @@ def read(records: Records, compaction: Compaction = "full") -> Session:
     tree = Tree()
     session = Session(records, tree, Rows(compaction=compaction))
     reading = _Reading(session.first)
+    add, read_on, sources = tree.add, reading.add, session.sources
     for value, source in records():
         raw = value if type(value) is dict else {}
-        message = obj(raw.get("message"))
-        clears = raw.get("type") == "user" and _clears(message)
-        part = tree.add(raw, message, clears=clears)
+        kind = _kind(raw)
+        message = _message(raw)
+        clears = kind == "user" and _clears(message)
+        part = add(raw, kind, message, clears=clears)
         if part == 0:
-            reading.add(raw, source)
-        if part < 0:
+            read_on(raw, kind, message, source)
+        elif part < 0:
             session.twice += not clears
-        elif part not in session.sources:
-            session.sources[part] = source.strip()
-        if not session.title and raw.get("type") == "summary":
+        if part >= 0 and part not in sources:
+            sources[part] = source.strip()
+        if kind == "summary" and not session.title:
             session.title = txt(raw.get("summary"))
     return session
+
+
+def _kind(raw: Mapping[str, object]) -> str:
+    kind = raw.get("type")
+    return kind if type(kind) is str else ""
+
+
+def _message(raw: Mapping[str, object]) -> Mapping[str, object]:
+    message = raw.get("message")
+    return message if type(message) is dict else {}
 
 
 class _Reading:
@@ -134,14 +146,17 @@ class _Reading:
         self.rows = rows
         self._at_work = ""
 
-    def add(self, raw: Mapping[str, object], source: str) -> None:
-        """One record; a response that goes on in further records becomes one row."""
-        kind, rows = txt(raw.get("type")), self.rows
-        if kind not in SPOKEN:
+    def add_record(self, raw: Mapping[str, object], source: str) -> None:
+        """One record."""
+        self.add(raw, _kind(raw), _message(raw), source)
+
+    def add(self, raw: Mapping[str, object], kind: str, message: Mapping[str, object], source: str) -> None:
+        """One record of this kind with this message; a response that goes on in further records becomes one row."""
+        rows = self.rows
+        if kind != "user" and kind != "assistant":
             if kind != "summary" and not (kind == "system" and raw.get("subtype") == "compact_boundary"):
                 rows.lose(f"{kind[:40] or 'other'} record", "no message of the conversation")
             return
-        message = obj(raw.get("message"))
         if raw.get("isCompactSummary") is True:
             rows.restart(_text(message), source=source.strip())
             return
@@ -152,19 +167,18 @@ class _Reading:
         source = source.strip()
         if kind == "user":
             self._at_work = ""
-            if type(content) is str:
-                if _NOT_SPEECH.match(content):
-                    rows.lose("command output", "shown by the program, not said by the user")
-                else:
-                    rows.say("user", content, source=source)
-                return
-            join = False
-        else:
-            rows.model = rows.model or txt(message.get("model"))
-            id = txt(message.get("id"))
-            join = id == self._at_work and bool(id) and rows.messages.last_role == "assistant"
-            self._at_work = id
-        anthropic.add(rows, message, source, role=kind, join=join)
+            if type(content) is str and _NOT_SPEECH.match(content):
+                rows.lose("command output", "shown by the program, not said by the user")
+            elif not anthropic.add_simply(rows, "user", content, source):
+                anthropic.add(rows, message, source, role="user")
+            return
+        if not rows.model:
+            rows.model = txt(message.get("model"))
+        id = txt(message.get("id"))
+        join = id == self._at_work and bool(id) and rows.messages.last_role == "assistant"
+        self._at_work = id
+        if join or not anthropic.add_simply(rows, "assistant", content, source):
+            anthropic.add(rows, message, source, role="assistant", join=join)
 
 
 def _clears(message: Mapping[str, object]) -> bool:

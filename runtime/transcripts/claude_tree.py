@@ -32,6 +32,8 @@ class Tree:
         self._uses = array("q")
         self._answers = array("q")
         self._late: dict[int, int] = {}
+        self._put_part, self._put_parent = self._parts.append, self._parents.append
+        self._put_flags, self._put_message = self._flags.append, self._messages.append
         self._members: dict[int, array[int]] = {}
 
     def part_of(self, number: int) -> int:
@@ -47,7 +49,7 @@ class Tree:
         """How many parts there are."""
         return len(self.mains) + len(self.sides)
 
-    def add(self, raw: Mapping[str, object], message: Mapping[str, object], *, clears: bool) -> int:
+    def add(self, raw: Mapping[str, object], kind: str, message: Mapping[str, object], *, clears: bool) -> int:
         """Take up the next record; returns its part, -1 if its id was met before. `clears` begins a new stretch."""
         get = raw.get
         number = len(self._parts)
@@ -56,7 +58,10 @@ class Tree:
         if uuid and type(uuid) is str:
             key = hash(uuid)
             if key in self._numbers:
-                self._put(-1, _NONE, 0, 0)
+                self._put_part(-1)
+                self._put_parent(_NONE)
+                self._put_flags(0)
+                self._put_message(0)
                 return -1
             self._numbers[key] = number
             flags = _NAMED
@@ -66,7 +71,6 @@ class Tree:
             parent = self._numbers.get(hash(named), _UNKNOWN)
             if parent == _UNKNOWN:
                 self._late[number] = hash(named)
-        kind = get("type")
         id: object = None
         if kind == "user" or kind == "assistant":
             flags |= _SAID
@@ -86,7 +90,10 @@ class Tree:
             self._main = self.parts
             self.mains.append(self._main)
             part = -1
-        self._put(part, parent, flags, hash(id) if id and type(id) is str else 0)
+        self._put_part(part)
+        self._put_parent(parent)
+        self._put_flags(flags)
+        self._put_message(hash(id) if id and type(id) is str else 0)
         return part
 
     def dropped(self, part: int) -> frozenset[int]:
@@ -112,12 +119,6 @@ class Tree:
             and self._parts[parents[n]] == part
             and (parents[n] in branched or not kept[parents[n]])
         )
-
-    def _put(self, part: int, parent: int, flags: int, message: int) -> None:
-        self._parts.append(part)
-        self._parents.append(parent)
-        self._flags.append(flags)
-        self._messages.append(message)
 
     def _settle_late(self) -> None:
         """Parents that were written after their children."""

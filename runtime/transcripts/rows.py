@@ -60,6 +60,10 @@ class Rows:
         """A message without calls."""
         self._row(role, text, [_storable(part) for part in parts] if parts else [], source, tuple(flags))
 
+    def tell(self, role: Role, text: str, source: str) -> None:
+        """A text and nothing else; `source` is one of ours, and so storable."""
+        self.messages.put((role, clean(text), None, source, ()))
+
     def add(self, role: Role, said: Said, *, source: str, flags: tuple[str, ...] = ()) -> None:
         """A message as it was read; an assistant's calls wait for their results."""
         parts = [_storable(part) for part in said.parts]
@@ -67,9 +71,9 @@ class Rows:
             parts += self._made(said.calls)
         self._row(role, said.text, parts, source, flags)
 
-    def say_calls(self, calls: list[ToolCall], *, source: str, role: Role = "assistant") -> None:
-        """A message of calls alone; they wait for their results."""
-        self._row(role, "", self._made(calls), source, ())
+    def say_calls(self, role: Role, text: str, calls: list[ToolCall], *, source: str) -> None:
+        """A message with calls and nothing else beside its text; they wait for their results."""
+        self._row(role, text, self._made(calls), source, ())
 
     def extend_last(self, said: Said) -> None:
         """Join `said` to the assistant message before it: the same response, told in several records."""
@@ -89,20 +93,21 @@ class Rows:
 
     def call(self, id: object, name: object, arguments: object) -> ToolCall:
         """A call with an id of its own; arguments come as an object or as text, also as text encoded twice."""
-        known = clean(txt(id)) or self.new_id()
+        known = (clean(id) if type(id) is str else "") or self.new_id()
+        named = clean(name) if type(name) is str else ""
         if isinstance(arguments, dict):
-            return ToolCall(known, clean(txt(name)), plain_object(arguments))
+            return ToolCall(known, named, plain_object(arguments))
         if not isinstance(arguments, str):
-            return ToolCall(known, clean(txt(name)), {} if arguments is None else as_text(plain(arguments)))
+            return ToolCall(known, named, {} if arguments is None else as_text(plain(arguments)))
         inner = decoded(arguments)
         if isinstance(inner, str) and inner is not arguments and isinstance(decoded(inner), dict):
             self.lose("arguments encoded twice", "read as the object inside")
             arguments = inner
         value = decoded(arguments)
         if isinstance(value, dict):
-            return ToolCall(known, clean(txt(name)), plain_object(value))
+            return ToolCall(known, named, plain_object(value))
         blank = value is None or not arguments.strip()
-        return ToolCall(known, clean(txt(name)), {} if blank else clean(arguments))
+        return ToolCall(known, named, {} if blank else clean(arguments))
 
     def new_id(self) -> str:
         """An id for a call that has none."""

@@ -63,7 +63,10 @@ def plain(value: object, depth: int = 0) -> Json:
         return "[nested too deeply]"
     if isinstance(value, dict):
         return {
-            clean(str(key)): item if type(item) in _AS_IT_IS else plain(item, depth + 1) for key, item in value.items()
+            clean(key if type(key) is str else str(key)): (
+                clean(item) if type(item) is str else item if type(item) in _AS_IT_IS else plain(item, depth + 1)
+            )
+            for key, item in value.items()
         }
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
