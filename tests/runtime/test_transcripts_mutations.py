@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -105,6 +107,19 @@ def test_truncated_and_damaged_bytes(data: st.DataObject) -> None:
     junk = data.draw(st.binary(max_size=8))
     rest = raw[data.draw(st.integers(cut, len(raw))) :] if data.draw(st.booleans()) else b""
     _check(raw[:cut] + junk + rest)
+
+
+@pytest.mark.fuzz
+@given(st.data())
+def test_damaged_archives(data: st.DataObject) -> None:
+    kept = io.BytesIO()
+    with zipfile.ZipFile(kept, "w", data.draw(st.sampled_from((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)))) as archive:
+        name = data.draw(st.sampled_from(("conversations.json", "samples/1_epoch_1.json", "a/../b.json", "notes.txt")))
+        archive.writestr(name, data.draw(st.sampled_from(SAMPLES)).read_bytes())
+    raw = bytearray(kept.getvalue())
+    for _ in range(data.draw(st.integers(0, 4))):
+        raw[data.draw(st.integers(4, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    _check(bytes(raw[: data.draw(st.integers(4, len(raw)))]))
 
 
 @pytest.mark.fuzz
