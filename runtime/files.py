@@ -60,6 +60,8 @@ Node: TypeAlias = "Scalar | Listing | Table"
 def read_bytes(path: Path) -> bytes:
     """A file whole. Raises BadInput naming it: missing, a folder, unreadable, over 100 MB."""
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for, a device never ends
+            raise BadInput("cannot be read: not a file", file=str(path))
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
     except IsADirectoryError:

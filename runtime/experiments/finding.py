@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterator, Sequence
 
 from runtime.experiments.enough import Enough
@@ -22,7 +24,7 @@ def finding(
     ]
     named = [f"with {edge.variant}: {one}" if str(edge.variant) else one for edge, one in zip(edges, told, strict=True)]
     asked = f"{name}, {quoted(request)}, enough when {enough_words(enough)}"
-    return f"{asked}: {'. '.join(named)}.{_all_differ(enough, cells)}{_failures(cells)}"
+    return f"{asked}: {'. '.join(named)}.{_wavers(cells)}{_all_differ(enough, cells)}{_failures(cells)}"
 
 
 def score(cell: Cell) -> str:
@@ -103,6 +105,22 @@ def enough_words(enough: Enough) -> str:
                 said.append(f"the answer {word} {quoted(predicate.value)}")
     at_least = "" if enough.at_least is None else f", in {enough.at_least} or more of the repeats"
     return " and ".join(said) + at_least
+
+
+def _wavers(cells: Sequence[Cell]) -> str:
+    """A warning where a window is enough and a larger one is not: no single row then makes the difference."""
+    for variant in dict.fromkeys(cell.variant for cell in cells):
+        judged = [
+            cell for cell in cells if cell.variant == variant and cell.enough is not None and cell.same_as is None
+        ]
+        judged.sort(key=lambda cell: math.inf if cell.window == "all" else cell.window)
+        for smaller, larger in itertools.pairwise(judged):
+            if smaller.enough and not larger.enough:
+                return (
+                    f" The verdict wavers: window {smaller.window} is enough and {larger.window} is not; more repeats,"
+                    " or a predicate such as contains, would tell more."
+                )
+    return ""
 
 
 def _all_differ(enough: Enough, cells: Sequence[Cell]) -> str:

@@ -47,9 +47,10 @@ async def followed(runtime: Runtime, events: AsyncIterator[TurnEvent], *, progre
 
 @contextlib.contextmanager
 def interrupts(stop: Callable[[], None]) -> Iterator[None]:
-    """While inside, SIGINT and SIGTERM call `stop`; where the system has no such handlers, nothing changes."""
+    """While inside, SIGINT, SIGTERM and SIGHUP (the terminal was closed) call `stop`; where the system has no such
+    handlers, nothing changes."""
     loop = asyncio.get_running_loop()
-    signals = (signal.SIGINT, signal.SIGTERM)
+    signals = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
     try:
         for one in signals:
             loop.add_signal_handler(one, stop)

@@ -12,7 +12,7 @@ from runtime.values.json import Json
 from runtime.values.record import TurnRecord
 from studio_tui.cli import options
 from studio_tui.cli.masking import mask_output
-from studio_tui.cli.output import print_json, print_text
+from studio_tui.cli.output import print_json, print_text, tell
 
 if TYPE_CHECKING:
     from runtime.explain import Finding
@@ -51,6 +51,8 @@ def command(
         raise BadInput("--only narrows the list that --ledger gives; --seq asks about one row")
     if (text is None) == (seq is None):
         raise BadInput("ask about one message: --seq N, or a text it says")
+    if text is not None and text.strip().isdecimal():
+        tell(f"looking for the text {text.strip()!r}; for the message of that number: --seq {text.strip()}")
     about: int | str = seq if seq is not None else text or ""
     return with_runtime(store, lambda runtime: _why(runtime, turn, about, as_json))
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.errors import BadInput
-from runtime.files import LARGEST, Listing, Scalar, Table, as_json, inside, parse, read_yaml
+from runtime.files import LARGEST, Listing, Scalar, Table, as_json, inside, parse, read_bytes, read_yaml
 
 
 def test_C76_scalars_stay_the_texts_they_are() -> None:
@@ -157,3 +157,10 @@ def error_of(text: str) -> BadInput | None:
     except BadInput as error:
         return error
     return None
+
+
+def test_Q1_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    with pytest.raises(BadInput, match="not a file"):
+        read_bytes(pipe)

@@ -24,6 +24,9 @@ PATIENCE_SECONDS = 10.0
 
 _LONGEST_PAUSE = 0.05
 
+_HEADER = 100
+"""Bytes of the header that every SQLite file begins with."""
+
 
 class Connection:
     """A file that is one of ours, migrated. Work is given the sqlite3 connection and must not await.
@@ -157,6 +160,10 @@ class Connection:
         path = self.path
         if path.is_dir():
             raise BadInput("is a folder, not a store", file=str(path))
+        if (
+            path.is_file() and 0 < path.stat().st_size < _HEADER
+        ):  # SQLite itself takes a file of one byte for an empty one
+            raise BadInput("is no SQLite database", file=str(path))
         if not path.parent.is_dir():
             raise BadInput(f"the folder {path.parent} does not exist", file=str(path))
         db: sqlite3.Connection | None = None
