@@ -277,6 +277,8 @@ class StudioApp(App[None]):
     def _said_if_failed(self, job: Job) -> None:
         if job.failed is not None:
             self.main.say(sentence(job.failed), "$text-error")
+        elif job.stopping:
+            self.main.say("stopped; nothing is left of what was being opened", "$text-warning")
 
     # Copying and saving
 

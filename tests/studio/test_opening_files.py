@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from textual.widgets import Input
+
+from runtime import imports
+from runtime.values.messages import NewMessage
 
 OpenStudio = Callable[..., Any]
 
@@ -105,3 +109,30 @@ async def test_what_was_not_carried_and_what_is_marked_is_listed(studio: OpenStu
         await at.see("not carried (i lists it)")
         await at.press("escape", "i")
         await at.see("1 x file-history-snapshot record", "1 x summary message", "nobody said it")
+
+
+async def test_an_import_under_way_says_how_far_it_is_and_is_stopped(
+    studio: OpenStudio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, go_on = threading.Event(), threading.Event()
+    some_rows = imports._some_rows
+
+    def held_up(rows: Iterator[NewMessage]) -> list[NewMessage]:
+        found = some_rows(rows)
+        held.set()
+        go_on.wait(20)
+        return found
+
+    monkeypatch.setattr(imports, "_some_rows", held_up)
+    async with studio() as at:
+        before = at.main.desk.thread.id
+        await open_path(at, chat(tmp_path / "one.jsonl", "Plant trees"))
+        await at.wait(held.is_set, "the import")
+        job = at.app.jobs.of("open")
+        job.began -= 10  # as if it had taken this long
+        await at.see("opening")
+        await at.press("ctrl+c")
+        go_on.set()
+        await at.see("nothing is left of what was being opened")
+        assert at.main.desk.thread.id == before
+        assert len(await at.runtime.store.threads()) == 1
