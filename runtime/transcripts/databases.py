@@ -56,7 +56,10 @@ def items(path: Path, session: tuple[str, ...]) -> Iterator[tuple[object, str]]:
 
 
 def _open(path: Path) -> sqlite3.Connection:
+    log = path.with_name(f"{path.name}-wal")
     try:
-        return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        # Even a reader leaves files beside a database with a log; one whose log is empty is read as it lies there.
+        quiet = "" if log.exists() and log.stat().st_size else "&immutable=1"
+        return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro{quiet}", uri=True)
     except sqlite3.Error as error:
         raise BadInput(f"the database cannot be opened: {error}", file=str(path)) from error

@@ -123,6 +123,22 @@ def test_agents_sdk_database_holds_a_thread_per_session(tmp_path: Path) -> None:
     assert load(path, 1).format == "agents-sdk"
 
 
+@pytest.mark.parametrize("live", [False, True])
+def test_a_database_with_a_log_is_read_without_leaving_anything_beside_it(tmp_path: Path, live: bool) -> None:
+    path = tmp_path / "kept.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE agent_sessions (session_id TEXT)")
+        database.execute("CREATE TABLE agent_messages (id INTEGER PRIMARY KEY, session_id TEXT, message_data TEXT)")
+        item = json.dumps({"role": "user", "content": "one"})
+        database.execute("INSERT INTO agent_messages (session_id, message_data) VALUES ('a', ?)", (item,))
+        database.commit()
+        if live:
+            assert said(load(path)) == [("user", "one")]
+    assert said(load(path)) == [("user", "one")]
+    assert [one.name for one in tmp_path.iterdir()] == ["kept.sqlite"]
+
+
 def test_adk_database(tmp_path: Path) -> None:
     path = tmp_path / "adk.db"
     with closing(sqlite3.connect(path)) as database:
