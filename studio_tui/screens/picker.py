@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SHOWN = 500
 """How many entries are listed at once; typing finds the others."""
 
-SUFFIXES = (".json", ".jsonl", ".yaml", ".yml")
+SUFFIXES = (".json", ".jsonl", ".yaml", ".yml", ".zip", ".eval", ".af")
 
 
 @dataclass(frozen=True, slots=True)
