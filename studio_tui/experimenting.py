@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -34,6 +35,10 @@ class Experimenter:
         self.latest: Found | None = None
         self._listener: Told | None = None
         self._ended: Callable[[Job], None] | None = None
+        self._settled = asyncio.Event()
+        self._settled.set()
+        self.over: Callable[[], None] | None = None
+        """Told when any experiment is over, whoever listens."""
 
     @property
     def job(self) -> Job | None:
@@ -67,7 +72,11 @@ class Experimenter:
                 if self._listener is not None:
                     self._listener(found)
 
-            told(await work(told))
+            self._settled.clear()
+            try:
+                told(await work(told))
+            finally:
+                self._settled.set()
 
         return self._jobs.start(name, run, group=GROUP, ended=self._over)
 
@@ -78,9 +87,16 @@ class Experimenter:
             job.stop()
         return job is not None
 
+    async def stop_and_wait(self) -> None:
+        """Stop it, if one runs, and wait until what is done is kept."""
+        if self.stop():
+            await self._settled.wait()
+
     def _over(self, job: Job) -> None:
         if self._ended is not None:
             self._ended(job)
+        if self.over is not None:
+            self.over()
 
 
 async def subject_of(runtime: Runtime, experiment: str) -> Subject:

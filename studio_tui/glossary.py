@@ -29,6 +29,11 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
     ("est", "tokens by our estimate; said: tokens as the provider counted them"),
     ("ended", "completed, failed, cut (the budget ran out), stopped (by you), truncated (the model's output limit)"),
     ("offline", "no LLM: quotes only what it sees. Good for seeing what a window changes, without a key"),
+    ("sweep", "the same request under several windows, each a run on a view; nothing of it is a message of the thread"),
+    ("enough", "what an answer must hold to be good enough: words it says, a tool it calls, the answer of all"),
+    ("edge, bisected", "the smallest window from which every larger one is enough, found by halving what lies between"),
+    ("leave one out", "the request again without each message, state view, paragraph or result in turn"),
+    ("entered", "the messages that a window takes and the next smaller one does not"),
     ("≡", "this stored message is also the request"),
 )
 

@@ -330,6 +330,7 @@ class StudioApp(App[None]):
         """Stop what runs, wait until it is settled, and go."""
         if await self.runner.stop():
             await self.workers.wait_for_complete([w for w in self.workers if w.group == GROUP])
+        await self.experiments.stop_and_wait()
         self.exit()
 
     async def action_quit(self) -> None:

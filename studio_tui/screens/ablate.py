@@ -39,8 +39,19 @@ class AblateScreen(ExperimentScreen):
         Binding("s", "enough", "enough when", show=False),
         Binding("d", "decisive", "only what matters", show=False),
         Binding("k", "repeats", "runs each", show=False),
+        Binding("j", "judge", "judge by hand", show=False),
     ]
     NAMES: ClassVar[dict[str, str]] = {"table": "WITHOUT", "left": "LEFT OUT", "right": "ANSWER"}
+    ON_SCREEN: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("LEAVE ONE OUT", "the request that is run again, at one window"),
+        ("ENOUGH WHEN", "what must hold of an answer; s changes it, and nothing is run for that"),
+        ("WITHOUT", "a line for each part: in how many runs the verdict changes without it, and what is answered then"),
+        ("▶", "a part whose absence changes the verdict"),
+        ("MATTERS", "those parts, the most decisive first"),
+        ("LEFT OUT", "the part under the cursor, and the answers without it"),
+        ("ANSWER", "A: with all of it, B: without the part; which words differ"),
+        ("FINDING", "all of it in one sentence; y copies it"),
+    )
 
     def __init__(self, *, subject: Subject | None = None, spec: AblateSpec | None = None, kept: str = "") -> None:
         super().__init__()
@@ -185,7 +196,7 @@ class AblateScreen(ExperimentScreen):
         told = f"   {ablation.done} of {ablation.total} runs · {ablation.failed} failed" if ablation else ""
         return (Span(f"   {patched}" if patched else "", "what-if"), Span(told))
 
-    def keys(self) -> Sequence[Key]:
+    def keys_now(self) -> Sequence[Key]:
         running = self.studio.experiments.job is not None
         again = "run" if self.pending or self.ablation is None else "run again"
         found: list[Key] = [("^c", "stop, keep what is done", "stop")] if running else [("^r", again, "again")]
@@ -196,9 +207,11 @@ class AblateScreen(ExperimentScreen):
             ]
         if not running:
             found += [("s", "enough when", "enough"), ("k", "runs each", "repeats")]
+        if self.by_hand and self.ablation is not None:
+            found.append(("j", "judge the answers", "judge"))
         if self.finding:
             found += [("y", "copy finding", "copy"), ("x", "export", "export")]
-        return (*found, ("esc", "back", "leave"), ("⇥", "pane", "pane(1)"), ("F1", "help", "app.help"))
+        return (*found, ("esc", "back", "leave"), ("⇥", "pane", "pane(1)"), ("F1", "help", "help"))
 
     def state(self) -> Status:
         job = self.studio.experiments.job
@@ -263,16 +276,42 @@ class AblateScreen(ExperimentScreen):
 
     def _judge(self, enough: Enough) -> None:
         """Another predicate: nothing is run for it."""
+        if self.studio.experiments.job is not None:
+            self.say("it is running; ^c stops it first", "$text-warning")
+            return
         self.spec = replace(self.spec, enough=enough)
-        if self.ablation is None or self.studio.experiments.job is not None:
+        if self.by_hand:
+            self.action_judge()
+        else:
+            self._judged(None)
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether a person says of each answer whether it is enough."""
+        return any(one.word == "by hand" for one in self.spec.enough.predicates)
+
+    def action_judge(self) -> None:
+        """Say of each answer whether it is enough."""
+        from studio_tui.screens.judge import JudgeDialog
+
+        found = self.ablation
+        if found is not None and self.by_hand:
+            runs = [*found.baseline, *(run for one in found.pieces for run in one.runs)]
+            self.app.push_screen(JudgeDialog(found.request, found.groups, runs, self.spec.marks), self._judged)
+
+    def _judged(self, marks: dict[str, bool] | None) -> None:
+        if marks is not None:
+            self.spec = replace(self.spec, marks=marks)
+        if self.ablation is None:
             self.touch()
             return
 
         async def reading() -> None:
-            from runtime.experiments.ablate import judge_ablation
+            from runtime.experiments import judge_ablation
 
             assert self.ablation is not None
-            self.ablation = await judge_ablation(self.runtime, self.ablation.id, enough, None)
+            spec = self.spec
+            self.ablation = await judge_ablation(self.runtime, self.ablation.id, spec.enough, spec.marks)
 
         self.work("judging", reading)
 

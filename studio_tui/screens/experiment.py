@@ -7,7 +7,7 @@ second.
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -54,11 +54,13 @@ class ExperimentScreen(Screen[None]):
         Binding("ctrl+c", "stop", "stop, keep what is done", show=False, priority=True),
         Binding("tab", "pane(1)", "pane", show=False),
         Binding("shift+tab", "pane(-1)", "pane", show=False),
-        Binding("f1", "app.help", "help", show=False),
-        Binding("question_mark", "app.help", "help", show=False),
+        Binding("f1", "help", "help", show=False),
+        Binding("question_mark", "help", "help", show=False),
     ]
     AUTO_FOCUS = "#table"
     NAMES: ClassVar[dict[str, str]] = {"table": "TABLE", "left": "LEFT", "right": "RIGHT"}
+    ON_SCREEN: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """What the help says of the parts of the screen."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +94,12 @@ class ExperimentScreen(Screen[None]):
     def paint(self) -> None:
         """Draw everything from the state at hand."""
 
-    def keys(self) -> Sequence[Key]:
+    def commands(self) -> Iterator[tuple[str, str, str]]:
+        """The palette: what the keys do that work now, as (words, key, action)."""
+        yield from ((word, key, action) for key, word, action in self.keys_now() if action)
+        yield "Quit", "^q", "app.leave"
+
+    def keys_now(self) -> Sequence[Key]:
         """The keys that work now, the most needed first."""
         return ()
 
@@ -160,7 +167,7 @@ class ExperimentScreen(Screen[None]):
         self.paint()
         self._paint_tabs()
         footer = self.query_one(KeysFooter)
-        footer.keys = tuple(self.keys())
+        footer.keys = tuple(self.keys_now())
         footer.status = self._said or self.state()
 
     def _paint_tabs(self) -> None:
@@ -226,6 +233,12 @@ class ExperimentScreen(Screen[None]):
             self.call_later(self.run_action, event.pick)
 
     # Actions
+
+    def action_help(self) -> None:
+        """What is on this screen, and its keys."""
+        from studio_tui.screens.experiment_help import experiment_help
+
+        self.app.push_screen(experiment_help(self.ON_SCREEN, self.keys_now()))
 
     def action_go(self, which: str) -> None:
         self.show_tab(which)

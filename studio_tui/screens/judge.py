@@ -1,13 +1,15 @@
-"""Judging by hand: which of the answers of a sweep are enough. Equal answers are judged together."""
+"""Judging by hand: which of the answers of an experiment are enough. Equal answers are judged together."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from runtime.experiments.results import Group, Sweep
+from runtime.experiments.enough import Marks
+from runtime.experiments.results import Group, Run
 from studio_tui.screens.dialog import Dialog, show_lines
 from studio_tui.views.lines import Line, Span
 from studio_tui.widgets.lines import LinesPane
@@ -31,14 +33,11 @@ class JudgeDialog(Dialog[dict[str, bool]]):
         ("esc", "close", "leave"),
     )
 
-    def __init__(self, sweep: Sweep) -> None:
-        super().__init__("Judge by hand", f"{sweep.request}\nWhich of these answers are enough?")
-        self._sweep = sweep
-        self._marks = dict(sweep.spec.marks)
-        self._turns = {
-            group.letter: [run.turn for cell in sweep.cells for run in cell.runs if run.group == group.letter]
-            for group in sweep.groups
-        }
+    def __init__(self, request: str, groups: Sequence[Group], runs: Sequence[Run], marks: Marks) -> None:
+        super().__init__("Judge by hand", f"{request}\nWhich of these answers are enough?")
+        self._groups = tuple(groups)
+        self._marks = dict(marks)
+        self._turns = {group.letter: [run.turn for run in runs if run.group == group.letter] for group in groups}
 
     def body(self) -> ComposeResult:
         yield LinesPane(classes="words")
@@ -48,7 +47,7 @@ class JudgeDialog(Dialog[dict[str, bool]]):
         self._list()
 
     def _list(self) -> None:
-        lines = [self._line(group) for group in self._sweep.groups]
+        lines = [self._line(group) for group in self._groups]
         if not lines:
             lines = [Line("none", (Span("no run has answered yet", "muted"),))]
         show_lines(self.query_one(LinesPane), "answers", lines)

@@ -273,8 +273,10 @@ class SweepScreen(SweepView):
         """Say of each answer whether it is enough."""
         from studio_tui.screens.judge import JudgeDialog
 
-        if self.sweep is not None:
-            self.app.push_screen(JudgeDialog(self.sweep), self._judged)
+        sweep = self.sweep
+        if sweep is not None:
+            runs = [run for cell in sweep.cells for run in cell.runs]
+            self.app.push_screen(JudgeDialog(sweep.request, sweep.groups, runs, sweep.spec.marks), self._judged)
 
     def _judged(self, marks: dict[str, bool] | None) -> None:
         spec = self.spec if marks is None else replace(self.spec, marks=marks)

@@ -20,6 +20,7 @@ from studio_tui.widgets.keys_footer import Key
 from studio_tui.windows import shown
 
 if TYPE_CHECKING:
+    from runtime.compare import Comparison
     from runtime.subject import Subject
 
 SLOW = 2_000
@@ -30,6 +31,22 @@ class SweepView(ExperimentScreen):
     """`spec` is what is wanted (`pending`: and was not run yet), `sweep` what was found so far."""
 
     NAMES: ClassVar[dict[str, str]] = {"table": "WINDOWS", "left": "CONTEXT", "right": "ANSWER"}
+    ON_SCREEN: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("SWEEP", "the request that is run again, of which turn, who answers"),
+        ("ENOUGH WHEN", "what must hold of an answer; s changes it, and nothing is run for that"),
+        (
+            "RUNS, TOOLS",
+            "what is executed and sent where: said before it happens; what leaves here waits for ^r",
+        ),
+        ("WINDOWS", "a line for each window: the messages that enter there, tokens, in how many runs it was enough"),
+        ("A, B, C", "answers that are equal have one letter; the words stand where the letter comes first"),
+        ("▶", "the smallest window from which every larger one is enough"),
+        ("◆", "the two windows that stand side by side below; space marks others"),
+        ("THE MESSAGE", "the message that entered at the edge and says what the answer says, found by its text"),
+        ("CONTEXT", "the messages that only one of the two had (+ −); ◀ the one that decides; what both had is folded"),
+        ("ANSWER", "what each was answered, how often, and which words differ"),
+        ("FINDING", "all of it in one sentence; y copies it"),
+    )
 
     def __init__(self, *, subject: Subject | None = None, spec: SweepSpec | None = None, kept: str = "") -> None:
         super().__init__()
@@ -41,6 +58,7 @@ class SweepView(ExperimentScreen):
         self.marked: tuple[CellId, ...] = ()
         self.differing = False
         self.pair: Pair | None = None
+        self._painted_pair: Pair | None = None
         self._kept = kept
         self._records: dict[str, TurnRecord] = {}
         self._loading: tuple[str, str] | None = None
@@ -112,7 +130,8 @@ class SweepView(ExperimentScreen):
         if len(runs) == 2:
             self._load_pair(runs[0].turn, runs[1].turn)
         pair = self.pair
-        if pair is not None:
+        if pair is not None and pair is not self._painted_pair:
+            self._painted_pair = pair
             self.lines("left").show(lambda folds: pair_contexts_pane(pair, folds))
             self.lines("right").show(lambda folds: pair_answers_pane(sweep, pair))
 
@@ -155,14 +174,15 @@ class SweepView(ExperimentScreen):
 
     def _renew_pair(self) -> None:
         """The same two runs, with what is known of their cells by now."""
-        if self.pair is not None and (self.pair.comparison.a.turn, self.pair.comparison.b.turn) == self._loading:
-            self.pair = self._paired(self.pair.comparison) or self.pair
+        known = self.pair
+        if known is None or (known.comparison.a.turn, known.comparison.b.turn) != self._loading:
+            return
+        found = self._paired(known.comparison)
+        if found is not None and (found.a, found.b, found.deciding) != (known.a, known.b, known.deciding):
+            self.pair = found
 
-    def _paired(self, comparison: object) -> Pair | None:
-        from runtime.compare import Comparison
-
+    def _paired(self, comparison: Comparison) -> Pair | None:
         sweep = self.sweep
-        assert isinstance(comparison, Comparison)
         if sweep is None:
             return None
         cells = [view.cell_of(sweep, id) for id in self._shown_pair(sweep)]
@@ -175,7 +195,7 @@ class SweepView(ExperimentScreen):
             self._records[turn] = await self.runtime.record(turn, bodies=False)
         return self._records[turn]
 
-    def keys(self) -> Sequence[Key]:
+    def keys_now(self) -> Sequence[Key]:
         running = self.studio.experiments.job is not None
         window, sweep = self.window_found, self.sweep
         again = "run" if self.pending or sweep is None else "run again"
@@ -201,7 +221,7 @@ class SweepView(ExperimentScreen):
             found.append(("x", "export", "export"))
         if not running:
             found += [("m", "models", "models"), ("g", "agents", "agents"), ("t", "tools", "tools")]
-        return (*found, ("⇥", "pane", "pane(1)"), ("F1", "help", "app.help"))
+        return (*found, ("⇥", "pane", "pane(1)"), ("F1", "help", "help"))
 
     def state(self) -> Status:
         job = self.studio.experiments.job

@@ -34,13 +34,20 @@ class Workbench(ThreadWork):
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)
         self.patches = Patches()
-        self._besides_of: tuple[str, int] = ("", -1)
+        self._besides_of: tuple[str, int] | None = None
         self._wanted_with = Wanted()
 
     # What stands besides the turns
 
+    def on_mount(self) -> None:
+        self.studio.experiments.over = self._look_anew
+
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Back from another screen: an experiment may have been kept."""
+        self._look_anew()
+
+    def _look_anew(self) -> None:
+        self._besides_of = None
         self._look_besides()
 
     def on_lines_pane_highlighted(self, event: LinesPane.Highlighted) -> None:
@@ -54,9 +61,11 @@ class Workbench(ThreadWork):
         self._mind_patches()
 
     def _look_besides(self) -> None:
-        """Read the thread's experiments and base, if there is another thread on the desk or other experiments."""
-        if self.desk.thread is None or not self.is_attached:
+        """Read the thread's experiments and base, if there is another thread on the desk or the store has changed."""
+        thread = self.desk.thread
+        if thread is None or not self.is_attached or self._besides_of == (thread.id, self.studio.stamp):
             return
+        self._besides_of = (thread.id, self.studio.stamp)
 
         async def work(job: object) -> None:
             thread, store = self.desk.thread, self.desk.runtime.store

@@ -42,6 +42,10 @@ class CellId:
         return cls(int(variant), "all" if window == "all" else int(window))
 
 
+def _planned(seqs: Sequence[int]) -> str:
+    return _span(seqs) if seqs else "–"
+
+
 def variants_of(sweep: Sweep) -> tuple[Variant, ...]:
     """Who answers, in the order of the table."""
     return tuple(dict.fromkeys(cell.variant for cell in sweep.cells))
@@ -73,7 +77,7 @@ def planned_pane(windows: Mapping[Variant, Sequence[Window]], reach: Reach, anno
             lines.append(Line(f"variant:{at}", (Span(f"with {who}", "title"),), wrap=False, kind="head"))
         smaller: Window | None = None
         for window in those:
-            entered = ranges(reach.entered(window, smaller)) or "–"
+            entered = _planned(reach.entered(window, smaller))
             spans = (
                 Span(f"  {shown(window, limit=6):>6}  ", "text"),
                 Span(f"{reach.selected(window):>5,}  ", "number"),
@@ -144,10 +148,18 @@ def _entered(sweep: Sweep, cell: Cell) -> str:
     """The rows that this window lets in, the request named."""
     if not cell.entered:
         return "–"
-    words = ranges(cell.entered)
+    words = _span(cell.entered)
     if cell.entered[-1] == sweep.stored and (sweep.of is None or sweep.stored > 0) and len(cell.entered) == 1:
         words += " the request"
     return f"{words}  (bisected)" if cell.bisected else words
+
+
+def _span(seqs: Sequence[int]) -> str:
+    """Rows as ranges; a million rows in one range are not walked."""
+    first, last = seqs[0], seqs[-1]
+    if last - first + 1 == len(seqs):
+        return str(first) if first == last else f"{first}-{last}"
+    return ranges(seqs)
 
 
 def _score(cell: Cell) -> Span:
@@ -189,6 +201,12 @@ def _unanswered(cell: Cell) -> str:
 def edge_lines(sweep: Sweep) -> list[Line]:
     """SMALLEST ENOUGH and BECAUSE, for each of those who answer."""
     lines: list[Line] = []
+    if _varies(sweep):
+        told = (
+            f"! the answers vary ({len(sweep.groups)} different ones), and “same as all” compares words: press s and "
+            "say what an answer must hold, like contains: … ; k runs each several times"
+        )
+        lines.append(Line("varies", (Span(told, "warning"),), hang=2))
     for at, edge in enumerate(sweep.edges):
         who = f"with {edge.variant}: " if len(sweep.edges) > 1 and str(edge.variant) else ""
         lines.append(
@@ -205,6 +223,22 @@ def edge_lines(sweep: Sweep) -> list[Line]:
                 Line(f"because:{at}", (Span("BECAUSE          ", "title"), Span(edge.because.sentence)), hang=17)
             )
     return lines
+
+
+def _varies(sweep: Sweep) -> bool:
+    """Whether the answers differ for no reason that a window gives, so that equal words are the wrong measure: one
+    window has several, a larger one fails where a smaller one passed, or nearly each has its own."""
+    if sweep.state == "running" or not any(one.word == "same as all" for one in sweep.spec.enough.predicates):
+        return False
+    for variant in variants_of(sweep):
+        ran = [cell for cell in sweep.cells if cell.variant == variant and cell.same_as is None and cell.runs]
+        verdicts = [cell.enough for cell in ran if cell.enough is not None]
+        letters = {letter for cell in ran for letter, _ in cell.groups if letter}
+        if any(len(cell.groups) > 1 for cell in ran) or (len(ran) > 3 and len(letters) > len(ran) / 2):
+            return True
+        if verdicts != sorted(verdicts):
+            return True
+    return False
 
 
 def _message(at: int, row: BecauseRow) -> Line:
