@@ -212,3 +212,21 @@ async def test_a_rerun_becomes_a_thread(bench: Bench) -> None:
         await at.settled()
         assert at.main.desk.thread.parent == at.thread
         await at.see("this is a fork of", "friday-notes")
+
+
+async def test_answers_without_a_part_are_judged_by_hand(bench: Bench) -> None:
+    async with bench() as at:
+        await at.press("escape", "a")
+        screen = await ablate(at)
+        await at.press("s")
+        await at.type("by hand")
+        await at.press("enter")
+        await at.see("Judge by hand")
+        kept = screen.ablation.baseline[0].group
+        for group in screen.ablation.groups:
+            at.app.screen.query_one("LinesPane").cursor = f"answer:{group.letter}"
+            await at.press("e" if group.letter == kept else "n")
+        await at.press("s")
+        await at.settled()
+        assert screen.ablation.verdict is True
+        assert [str(one.piece) for one in screen.ablation.decisive] == ["seq 1"]
