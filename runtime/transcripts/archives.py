@@ -7,11 +7,14 @@ name in the archive becomes a path.
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import shutil
+import struct
 import tempfile
 import weakref
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
@@ -23,6 +26,11 @@ LARGEST: Final = 4 << 30
 
 _WANTED: Final = ("conversations.json", "chats.json")
 _CHUNK: Final = 1 << 20
+_DAMAGE: Final = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(NotImplementedError, RuntimeError, EOFError, OSError, ValueError),
+)
+"""What zipfile raises for archives that are damaged, encrypted, or packed in a way it does not know."""
 
 
 class Unpacked:
@@ -54,7 +62,7 @@ def unpack(path: Path) -> Unpacked:
             else:
                 names = ", ".join(str(name)[:60] for name in list(members)[:6]) or "nothing"
                 raise BadInput(f"a zip archive without conversations.json; it holds {names}", file=str(path))
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+    except _DAMAGE as error:
         raise BadInput(f"the zip archive cannot be read: {error}", file=str(path)) from error
     return unpacked
 
@@ -71,13 +79,12 @@ def _copy(archive: zipfile.ZipFile, info: zipfile.ZipInfo, out: IO[bytes]) -> No
 
 
 def _line(archive: zipfile.ZipFile, info: zipfile.ZipInfo, out: IO[bytes]) -> None:
-    """A member as one line; one that is no JSON costs itself."""
+    """A member as one line; one that is damaged, or no JSON, costs itself."""
     _check(info.file_size + out.tell())
-    raw = archive.read(info)
     try:
-        text = json.dumps(parse(raw.decode("utf-8-sig", "replace")))
-    except ValueError:
-        text = "not JSON"
+        text = json.dumps(parse(archive.read(info).decode("utf-8-sig", "replace")))
+    except _DAMAGE:
+        text = "damaged, or not JSON"
     out.write(text.encode() + b"\n")
 
 

@@ -126,6 +126,17 @@ def test_a_zip_of_samples_is_one_conversation_each(tmp_path: Path) -> None:
     assert [one.messages for one in conversations(path)] == [4, 1]
 
 
+def test_a_damaged_sample_of_an_archive_costs_itself(tmp_path: Path) -> None:
+    path = tmp_path / "run.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number, each in enumerate(INSPECT["samples"]):
+            archive.writestr(f"samples/{number}_epoch_1.json", json.dumps(each))
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(b"What is 2 + 2?", b"What is 2 + 3?"))
+    assert [one.title for one in conversations(path)] == ["sample 2, epoch 1"]
+    assert "line 1" in lost(load(path))
+
+
 @pytest.mark.parametrize(
     ("members", "problem"),
     [
