@@ -57,8 +57,8 @@ def unpack(path: Path) -> Unpacked:
             if whole is not None:
                 _copy(archive, whole, out)
             elif samples:
-                for info in samples:
-                    _line(archive, info, out)
+                damaged = sum(not _line(archive, info, out) for info in samples)
+                out.write(b"damaged, or not JSON\n" * damaged)  # last, so that the file begins with what can be read
             else:
                 names = ", ".join(str(name)[:60] for name in list(members)[:6]) or "nothing"
                 raise BadInput(f"a zip archive without conversations.json; it holds {names}", file=str(path))
@@ -78,14 +78,15 @@ def _copy(archive: zipfile.ZipFile, info: zipfile.ZipInfo, out: IO[bytes]) -> No
     _check(out.tell())
 
 
-def _line(archive: zipfile.ZipFile, info: zipfile.ZipInfo, out: IO[bytes]) -> None:
-    """A member as one line; one that is damaged, or no JSON, costs itself."""
+def _line(archive: zipfile.ZipFile, info: zipfile.ZipInfo, out: IO[bytes]) -> bool:
+    """A member as one line; False for one that is damaged, or no JSON."""
     _check(info.file_size + out.tell())
     try:
         text = json.dumps(parse(archive.read(info).decode("utf-8-sig", "replace")))
     except _DAMAGE:
-        text = "damaged, or not JSON"
+        return False
     out.write(text.encode() + b"\n")
+    return True
 
 
 def _check(size: int) -> None:
