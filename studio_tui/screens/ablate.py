@@ -259,8 +259,12 @@ class AblateScreen(ExperimentScreen):
             self.say("it cannot be run again here", "$text-warning")
         elif self.studio.experiments.job is not None:
             self.say("it is running; ^c stops it and keeps what is done", "$text-warning")
-        else:
+        elif self.announced is None:
+            self.say("what it would send is being worked out; once more, please", "$text-warning")
+        elif self.pending:
             self._run()
+        else:
+            self._want(self.spec)  # what leaves this machine is said again, and waits
 
     def action_repeats(self) -> None:
         ask_repeats(self.app, self.spec.repeats, lambda count: self._want(replace(self.spec, repeats=count)))

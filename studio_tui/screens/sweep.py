@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from runtime.subject import Subject
     from studio_tui.experimenting import Found, Told
 
-LARGE = 5_000
-"""Rows above which the edge is not searched for unless asked: every row of the thread is looked at then."""
-
-SLOW = 2_000
-"""Rows of both contexts above which they are compared beside the screen."""
-
 
 class SweepScreen(SweepView):
     """A sweep that is to be run (`subject` and `spec`), or one that is kept (`kept`).
@@ -57,6 +51,7 @@ class SweepScreen(SweepView):
     def __init__(self, *, subject: Subject | None = None, spec: SweepSpec | None = None, kept: str = "") -> None:
         super().__init__(subject=subject, spec=spec, kept=kept)
         self._jump = True
+        self._afresh = False
 
     def on_mount(self) -> None:
         self.work("reading the sweep" if self._kept else "planning the sweep", self._open)
@@ -95,7 +90,7 @@ class SweepScreen(SweepView):
             self._plan = view.planned_pane(plan.windows, plan.reach, self.announced.sentence)
         self.touch()
         if self.pending and not self._reaches_out:
-            self._run()
+            self._run(afresh=self._afresh)
         elif self.pending:
             self.say("nothing is sent yet: ^r runs it", "$text-warning")
 
@@ -134,7 +129,7 @@ class SweepScreen(SweepView):
         except BadInput as error:
             self.say(error.problem, "$text-warning")
             return
-        self.pending, self._jump = False, True
+        self.pending, self._jump, self._afresh = False, True, False
         self._kept = on or ""
         self.say("")
 
@@ -186,9 +181,13 @@ class SweepScreen(SweepView):
             self.say("it cannot be run again here", "$text-warning")
         elif self.studio.experiments.job is not None:
             self.say("it is running; ^c stops it and keeps what is done", "$text-warning")
+        elif self.announced is None:
+            self.say("what it would send is being worked out; once more, please", "$text-warning")
+        elif self.pending:
+            self._run(afresh=self._afresh)
         else:
-            whole = self.sweep is not None and self.sweep.state == "done" and not self.pending
-            self._run(afresh=whole)
+            self._afresh = self.sweep is not None and self.sweep.state == "done"
+            self.want(self.spec)  # what leaves this machine is said again, and waits
 
     def action_mark(self) -> None:
         """Mark the window under the cursor, or take its mark away; the two last marked stand side by side."""

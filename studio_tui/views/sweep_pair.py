@@ -8,7 +8,6 @@ from itertools import groupby
 
 from runtime.compare import Comparison, RowPair
 from runtime.experiments.results import Cell, Sweep
-from runtime.explain import settlement
 from runtime.values.record import ContextRow
 from studio_tui.views.compare import word_spans
 from studio_tui.views.lines import Line, Pane, Span, StyleName
@@ -207,12 +206,3 @@ def _steps(pair: Pair) -> Iterator[Line]:
             told = Span(words) if words is not None else Span("no such step", "muted")
             id = f"step:{step.step}:{side}"
             yield Line(id, (Span(f"{step.step}  {side}: ", "key"), told), indent=2, hang=5)
-
-
-def ended_words(pair: Pair) -> str:
-    """How both ended, where one of them did not complete."""
-    return " · ".join(
-        f"{name}: {settlement(record)}"
-        for name, record in zip(pair.names, (pair.comparison.a, pair.comparison.b), strict=True)
-        if record.status != "completed"
-    )

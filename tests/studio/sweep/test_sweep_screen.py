@@ -247,6 +247,9 @@ async def test_stopping_keeps_what_is_done(bench: Bench, gated: Any) -> None:
         assert [one.state for one in kept] == ["stopped"]
         model.let(100)
         await at.press("ctrl+r")
+        await at.see("nothing is sent yet")
+        assert at.app.screen.sweep.state == "stopped"
+        await at.press("ctrl+r")
         await at.wait(lambda: at.app.screen.sweep.state == "done", "the rest")
         assert at.app.screen.sweep.id == sweep.id, "what was done is not run again"
         assert at.app.screen.sweep.done == at.app.screen.sweep.total
