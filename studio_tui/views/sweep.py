@@ -103,7 +103,7 @@ def _table(sweep: Sweep, cells: Sequence[Cell], marked: frozenset[CellId], narro
     variants = variants_of(sweep)
     told: set[str] = set()
     columns = (
-        f"  {'window':>6}  {'rows':>5}  {'entered here':<{_entered_width(narrow)}} {'est':>6}  {'enough':<7} answers"
+        f"  {'window':>6}  {'rows':>5}  {'entered here':<{_entered_width(narrow)}} {'est':>7}  {'enough':<7} answers"
     )
     yield Line("columns", (Span(columns + ("" if narrow else ", grouped"), "muted"),), wrap=False, kind="head")
     for at, variant in enumerate(variants):
@@ -137,7 +137,7 @@ def _cell_line(
         return Line(str(id), tuple(spans), wrap=False, kind="cell", fade=not smallest)
     spans += [
         Span(f"{_cut(_entered(sweep, cell), width):<{width}} "),
-        Span(f"{'–' if cell.estimate is None else format(cell.estimate, ','):>6}  ", "number"),
+        Span(f"{'–' if cell.estimate is None else format(cell.estimate, ','):>7}  ", "number"),
         _score(cell),
         *_answers(sweep, cell, told),
     ]
