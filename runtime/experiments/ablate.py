@@ -224,7 +224,8 @@ class _Ablating:
 def _finding(found: Ablation) -> str:
     """The FINDING: whose absence changes the verdict, and how often out of how many (X8)."""
     spec = found.spec
-    head = f"{found.of_name}, {quoted(found.request)}, window {spec.window}, enough when {enough_words(spec.enough)}"
+    when = enough_words(spec.enough, "with nothing left out")
+    head = f"{found.of_name}, {quoted(found.request)}, window {spec.window}, enough when {when}"
     passed = sum(run.passed is True for run in found.baseline)
     told = [f"with everything {passed} of {len(found.baseline)}"]
     if found.verdict is None:

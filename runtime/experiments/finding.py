@@ -88,13 +88,13 @@ def _rows(reach: Reach, window: Window) -> str:
     return f"seq {ranges(rows)}" if rows else "no rows"
 
 
-def enough_words(enough: Enough) -> str:
-    """A predicate in a sentence: `the answer contains "5th"`."""
+def enough_words(enough: Enough, same: str = "that all gives") -> str:
+    """A predicate in a sentence: `the answer contains "5th"`. `same` names the answer that `same as all` means."""
     said = []
     for predicate in enough.predicates:
         match predicate.word:
             case "same as all":
-                said.append("the answer is the one that all gives")
+                said.append(f"the answer is the one {same}")
             case "by hand":
                 said.append("marked so by hand")
             case "calls":

@@ -287,7 +287,7 @@ def request_line(*, request: str, of: str, stored: int, agent: str, models: str)
 
 def enough_line(enough: Enough, *, repeats: int, all_: str = "that all gives") -> tuple[Span, ...]:
     """What is enough, in words; `all_` says what an answer is compared with."""
-    told = enough_words(enough).replace("that all gives", all_)
+    told = enough_words(enough, all_)
     often = f"   {repeats} runs each" if repeats > 1 else ""
     return (Span("ENOUGH WHEN  ", "title"), Span(told), Span(often, "muted"))
 
